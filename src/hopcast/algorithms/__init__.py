@@ -1,0 +1,166 @@
+"""One file per idea. A function named after a collective builds it; the algebra gives the others.
+
+A file of this folder is an algorithm of that name and holds
+
+- a docstring: who sends what to whom in step s, why it is right, what it costs;
+- ``SOURCE``, and where it takes any ``OPTIONS``: name to the values allowed, the default first;
+- one function per collective that it builds, ``all_gather(group, hint) -> Schedule``, on local ranks 0..n-1;
+- ``valid(collective, group, hint)``: None, or the reason why it does not fit;
+- where it has a closed form, ``cost(collective, group, hint) -> Cost`` for each collective that it builds, and
+  ``exact(collective, group, hint)``: whether steps and flows take exactly as long.
+"""
+
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+import numpy as np
+
+from hopcast import registry
+from hopcast.ir import algebra
+from hopcast.ir.collective import NAMES, of
+from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.schedule import Schedule, Sends, one_group, sends
+from hopcast.names import InputError, pick
+
+# What the algebra makes of what is built: the collectives whose mirror image, or whose two halves, one needs.
+_FROM = {
+    "reduce_scatter": ("all_gather",),
+    "all_reduce": ("all_gather", "reduce_scatter"),
+    "reduce": ("broadcast",),
+    "gather": ("scatter",),
+    "scatter": ("gather",),
+}
+ALIASES = {"tree": "double_tree", "bidir_ring": "bidirectional_ring"}
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One file of this folder."""
+
+    name: str
+    module: ModuleType
+
+    @property
+    def collectives(self) -> tuple[str, ...]:
+        """What it gives, its own and by algebra."""
+        return tuple(c for c in NAMES if self._base(c))
+
+    @property
+    def summary(self) -> str:
+        """First line of its docstring."""
+        return (self.module.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def source(self) -> str:
+        """Where it comes from."""
+        return str(self.module.SOURCE)
+
+    @property
+    def options(self) -> dict[str, tuple[str, ...]]:
+        """Options and their values, the default first; an empty tuple takes any whole number."""
+        return dict(getattr(self.module, "OPTIONS", {}))
+
+    def valid(self, collective: str, group: Group, hint: Hint) -> str | None:
+        """None, or the reason why it does not fit."""
+        base = self._base(collective)
+        if base is None:
+            return f"{self.name} does not give {collective}; it gives {', '.join(self.collectives)}"
+        if group.ranks == 1:
+            return None
+        reason: str | None = self.module.valid(base, group, hint)
+        return reason and f"{self.name} does not fit {group.name}: {reason}"
+
+    def exact(self, collective: str, group: Group, hint: Hint) -> bool:
+        """Whether the closed form equals steps and flows on this group."""
+        if group.ranks == 1:
+            return True
+        base = self._base(collective)
+        return self.cost(collective, group, hint) is not None and bool(self.module.exact(base, group, hint, collective))
+
+    def cost(self, collective: str, group: Group, hint: Hint) -> Cost | None:
+        """The closed form, or None where it has none."""
+        base = self._base(collective)
+        if group.ranks == 1:
+            return Cost(0.0, 0.0)
+        if base is None or not hasattr(self.module, "cost") or not group.uniform_rates:
+            return None
+        found: Cost | None = self.module.cost(base, group, hint)
+        halves = 2 if base != collective and len(_FROM[collective]) == 2 else 1
+        return found.times(halves) if found else None
+
+    def build(self, collective: str, group: Group, hint: Hint) -> Schedule:
+        """The schedule, on local ranks of one group.
+
+        Raises:
+            InputError: if it does not fit, with the reason.
+        """
+        reason = self.valid(collective, group, hint)
+        if reason:
+            raise InputError(reason)
+        if group.ranks == 1:
+            return _nothing(collective, self.name)
+        base = self._base(collective)
+        assert base is not None
+        made: Schedule = getattr(self.module, base)(group, hint)
+        if base != collective:
+            mirror = algebra.reverse(made)
+            made = algebra.then(mirror, made, "all_reduce") if collective == "all_reduce" else mirror
+        return replace(made, algorithm=self.name)
+
+    def _base(self, collective: str) -> str | None:
+        own = vars(self.module)
+        if callable(own.get(collective)):
+            return collective
+        return next((b for b in _FROM.get(collective, ()) if callable(own.get(b))), None)
+
+
+def names() -> tuple[str, ...]:
+    """All algorithms."""
+    return registry.found("algorithms")
+
+
+def get(name: str) -> Algorithm:
+    """The algorithm of that name.
+
+    Raises:
+        InputError: naming the nearest and all of them.
+    """
+    given = ALIASES.get(name.replace("-", "_"), name)
+    module = registry.load("algorithms", "algorithm", given)
+    return Algorithm(module.__name__.rsplit(".", 1)[-1], module)
+
+
+def parse(text: str) -> tuple[Algorithm, dict[str, str]]:
+    """An algorithm with options: ``bidirectional_ring,split=on``.
+
+    Raises:
+        InputError: for an unknown name, option or value.
+    """
+    name, *rest = text.split(",")
+    algorithm, options = get(name), {}
+    for item in rest:
+        key, _, value = item.partition("=")
+        if not algorithm.options:
+            raise InputError(f"{algorithm.name} takes no options; given: {item!r}")
+        key = pick(f"option of {algorithm.name}", key, algorithm.options)
+        allowed = algorithm.options[key]
+        if allowed:
+            value = pick(f"value of {key}", value, allowed)
+        elif not value.isdecimal() or int(value) < 1:
+            raise InputError(f"{key}={value!r}: it takes a whole number from 1")
+        options[key] = value
+    return algorithm, options
+
+
+def option(module_options: dict[str, tuple[str, ...]], hint: Hint, key: str) -> str:
+    """The value asked for, or the default."""
+    return hint.options.get(key, module_options[key][0] if module_options[key] else "")
+
+
+def _nothing(collective: str, algorithm: str) -> Schedule:
+    """One rank has nothing to do."""
+
+    def make(i: int) -> Sends:
+        return sends(np.zeros(0), np.zeros(0), np.zeros(0))
+
+    return Schedule(of(collective, 1), algorithm, one_group(1), 1, 0, make)

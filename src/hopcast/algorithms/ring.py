@@ -1,0 +1,60 @@
+"""One direction round a ring: every rank passes on what it last received.
+
+In step s rank r sends chunk r - s to rank r + 1. After n - 1 steps every chunk has been round. On a switch the ring is an
+order of the ranks; on a torus it is an axis that wraps.
+
+Cost: n - 1 steps; every rank sends (n - 1) / n of D: T = (n - 1) (alpha + D / (n W)).
+"""
+
+import numpy as np
+
+from hopcast.ir.collective import of
+from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.schedule import Schedule, Sends, one_group, sends
+
+SOURCE = "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Chan et al. 2007, doi:10.1002/cpe.1206"
+
+
+def all_gather(group: Group, hint: Hint) -> Schedule:
+    """Shards go round; all of them move in every step."""
+    n = group.ranks
+    rank = np.arange(n)
+
+    def make(i: int) -> Sends:
+        return sends(rank, (rank + 1) % n, (rank - i) % n)
+
+    return Schedule(of("all_gather", n), "ring", one_group(n), n, n - 1, make, None, 1, lambda i: "round")
+
+
+def valid(collective: str, group: Group, hint: Hint) -> str | None:
+    """It needs a closed line of ranks."""
+    return not_one_closed_line(group)
+
+
+def not_one_closed_line(group: Group) -> str | None:
+    """Why a group is no ring, or None."""
+    if group.switched:
+        return None
+    long = [a for a in group.axes if a.length > 1]
+    if len(long) > 1:
+        return f"it goes along one axis and the group has {', '.join(a.name for a in long)}; use multi_axis or sequential_rings"
+    if not long[0].wraps and long[0].length > 2:
+        return f"axis {long[0].name} does not wrap at length {long[0].length}; use chain"
+    return None
+
+
+def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
+    """On any ring whose links serve it alone; two ranks use one cable both ways."""
+    return group.apart and (group.duplex or (group.ranks > 2 and not group.switched))
+
+
+def cost(collective: str, group: Group, hint: Hint) -> Cost:
+    """(n - 1) (alpha + D / (n W))."""
+    a = long_axis(group)
+    steps = group.ranks - 1
+    return Cost(steps * group.latency[a], steps * hint.size / (group.ranks * group.bandwidth[a]))
+
+
+def long_axis(group: Group) -> int:
+    """The axis that has more than one rank."""
+    return max(range(len(group.axes)), key=lambda a: group.axes[a].length)

@@ -1,0 +1,101 @@
+"""Arguments and options that several commands share, so that each is spelled and explained once.
+
+A command uses them as annotations:
+
+>>> def command(cluster: ClusterArgument, format: FormatOption = Format.TABLE) -> None: ...
+"""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """How a result is written. ``json`` and ``csv`` are exact and complete, the others are for reading."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MD = "md"
+
+
+class Price(StrEnum):
+    """Which of the three prices answers."""
+
+    FORMULA = "formula"
+    STEPS = "steps"
+    FLOWS = "flows"
+
+
+class Combine(StrEnum):
+    """How latency and bandwidth time combine in a closed form."""
+
+    ADD = "add"
+    MAX = "max"
+
+
+CollectiveArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="COLLECTIVE",
+        help="all_gather, all_reduce, ... or a schedule: mine.py:my_all_reduce, plan.npz, plan.csv, -",
+    ),
+]
+ClusterArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="CLUSTER", help="family:shape[,key=value...] such as v5e:4x4 or dgx-h100:32, or a file."
+    ),
+]
+OptionalClusterArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[CLUSTER]", help="As v5e:4x4 or dgx-h100:32, or a file. Also accepted as --on."),
+]
+OnOption = Annotated[
+    str | None, typer.Option("--on", metavar="CLUSTER", help="The cluster, as an option: --on v5e:4x4.")
+]
+SizeOption = Annotated[
+    str,
+    typer.Option(
+        "--size",
+        metavar="SIZE",
+        help="Bytes of the whole array of one group: 8MiB, 128M (x 1024), 128MB (x 1000), bf16[1024_x,4096].",
+    ),
+]
+OverOption = Annotated[
+    str | None,
+    typer.Option(
+        "--over", metavar="AXES", help="Axes that the collective runs over: x or x,y. Default: all chips."
+    ),
+]
+MeshOption = Annotated[
+    str | None,
+    typer.Option("--mesh", metavar="AXES", help="Logical axes and their lengths: data=4,model=8."),
+]
+AlgorithmOption = Annotated[
+    str,
+    typer.Option(
+        "--algorithm",
+        metavar="NAME",
+        help="auto (what the machine's software would run), best, all (a row each), or a name.",
+    ),
+]
+PriceOption = Annotated[
+    Price | None,
+    typer.Option("--price", help="Default: the formula where it is exact, else flows."),
+]
+CombineOption = Annotated[
+    Combine,
+    typer.Option("--combine", help="Latency adds to bandwidth time, or the larger of the two counts."),
+]
+PerRankOption = Annotated[
+    bool,
+    typer.Option("--per-rank", help="The size of all_to_all is per rank, as nccl-tests counts it."),
+]
+RootOption = Annotated[int, typer.Option("--root", metavar="RANK", help="The root of a rooted collective.")]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
+OutOption = Annotated[
+    str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of stdout.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How the result is written.")]

@@ -1,0 +1,183 @@
+"""Finds the command by its file name, runs it, and turns every error into one line and an exit status.
+
+Only the module of the command that is asked for is imported, so ``hopcast --help`` costs next to nothing.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+
+DONE, NO, BAD_INPUT, INTERNAL, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
+
+_EXTRAS = {
+    "matplotlib": "plot",
+    "plotly": "plot",
+    "pydantic": "files",
+    "highspy": "plan",
+    "starlette": "serve",
+    "uvicorn": "serve",
+}
+
+_HEAD = """\
+Usage: hopcast [--debug] COMMAND ...
+
+How data will move through a TPU or GPU cluster: which links a collective uses, how long it takes,
+how far that is from the physical limit, and what to change.
+
+Commands:
+"""
+
+_TAIL = """
+Options:
+  --version  show the version
+  --debug    show the traceback of an error
+  --help     show this page; after a command, what it does, with examples
+
+Example:
+  hopcast predict all_gather v5e:4x4 --size 8MiB --over x
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``hopcast`` with these arguments (default: those of the process).
+
+    Returns:
+        The exit status: 0 done, 1 the answer is no, 2 bad input, 70 our own mistake, 130 interrupted.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    ours = words[: words.index("--")] if "--" in words else words
+    debug = "--debug" in ours
+    if debug:
+        words = [w for w in ours if w != "--debug"] + words[len(ours) :]
+    try:
+        status = _dispatch(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+        return BROKEN_PIPE
+    except (Exception, KeyboardInterrupt) as error:
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        status, message = _explain(error, words)
+        if message:
+            print(f"hopcast: {_one_line(message)}", file=sys.stderr)
+    return status
+
+
+def commands() -> dict[str, Path]:
+    """The file of each command, by the name that the user types (underscores become hyphens)."""
+    import hopcast.cli
+
+    files = [f for folder in hopcast.cli.__path__ for f in Path(folder).glob("[!_]*.py")]
+    return {f.stem.replace("_", "-"): f for f in sorted(files, key=lambda f: f.stem)}
+
+
+def summary(file: Path) -> str:
+    """The first line of a command's file, which is the first line of its docstring; nothing is imported."""
+    with file.open(encoding="utf-8") as f:
+        return f.readline().strip().strip('"').strip()
+
+
+def load(name: str) -> ModuleType:
+    """The module of a command."""
+    return importlib.import_module(f"hopcast.cli.{name.replace('-', '_')}")
+
+
+def examples(name: str) -> list[str]:
+    """The ``hopcast ...`` lines in a command's docstring, which tests run and docs show."""
+    lines = (load(name).command.__doc__ or "").splitlines()
+    return [line.strip() for line in lines if line.strip().startswith("hopcast ")]
+
+
+def _dispatch(words: list[str]) -> int:
+    if words in ([], ["--help"], ["-h"], ["help"]):
+        print(_help(), end="")
+        return DONE
+    if words == ["--version"]:
+        from hopcast import __version__
+
+        print(f"hopcast {__version__}")
+        return DONE
+    if words[0] == "help":
+        words = [*words[1:], "--help"]
+    have = commands()
+    name = words[0].replace("_", "-")
+    if name not in have:
+        raise ValueError(_no_command(words[0], have))
+    return _run(name, load(name).command, words)
+
+
+def _run(name: str, function: Callable[..., object], words: list[str]) -> int:
+    import typer
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(name, help=_laid_out(function.__doc__ or ""))(function)
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context(f"hopcast {name}", words[1:], obj=["hopcast", *words]) as context:
+            result = command.invoke(context)
+    except typer.Exit as stop:
+        return stop.exit_code
+    return result if isinstance(result, int) else DONE
+
+
+def _explain(error: BaseException, words: list[str]) -> tuple[int, str]:
+    """Exit status and the one line, without the leading ``hopcast:``."""
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+        return INTERRUPTED, "interrupted"
+    usage = getattr(error, "format_message", None)  # typer's own errors, wherever this version defines them
+    if usage is not None:
+        message = usage().replace("Value error, ", "").rstrip(".")
+        return BAD_INPUT, f"error: {message} (see: hopcast {words[0]} --help)"
+    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
+        extra = _EXTRAS[error.name]
+        return BAD_INPUT, f"error: this needs {error.name}; install it with: pip install 'hopcast[{extra}]'"
+    if isinstance(error, OSError) and error.filename is not None:
+        return BAD_INPUT, f"error: {error.filename}: {error.strerror}"
+    # Python raises bare KeyError and IndexError for our mistakes; input that is not found is a LookupError.
+    if isinstance(error, ValueError | LookupError) and type(error) not in (KeyError, IndexError):
+        return BAD_INPUT, f"error: {error}"
+    return INTERNAL, f"internal error: {type(error).__name__}: {error} (use --debug)"
+
+
+def _help() -> str:
+    have = commands()
+    width = max(map(len, have), default=0)
+    return _HEAD + "".join(f"  {n:<{width}}  {summary(f)}\n" for n, f in have.items()) + _TAIL
+
+
+def _no_command(given: str, have: dict[str, Path]) -> str:
+    import difflib
+
+    if given.startswith("-"):
+        return f"no option {given!r} before the command; there is: --debug, --help, --version"
+    near = difflib.get_close_matches(given.lower().replace("_", "-"), have, 1)
+    if near:
+        return f"no command {given!r}; did you mean {near[0]}? (see: hopcast --help)"
+    return f"no command {given!r}; there is: {', '.join(have) or 'none'}"
+
+
+def _laid_out(doc: str) -> str:
+    r"""The docstring with a ``\b`` before each indented paragraph: ``--help`` then keeps its lines."""
+    import inspect
+
+    paragraphs = inspect.cleandoc(doc).split("\n\n")
+    return "\n\n".join(f"\b\n{p}" if "\n " in p or p.startswith(" ") else p for p in paragraphs)
+
+
+def _one_line(message: str) -> str:
+    line = " ".join(message.split())
+    return "".join(c if c.isprintable() else "?" for c in line)
+
+
+def _silence_stdout() -> None:
+    """The reader of a pipe left; keep Python from complaining about it when it flushes at exit."""
+    import contextlib
+
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

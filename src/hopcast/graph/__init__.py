@@ -1,0 +1,1 @@
+"""Graph algorithms on the columns of a topology: searches, flows, trees."""

@@ -1,0 +1,1 @@
+"""Plain data: topologies, clusters, collectives, groups, schedules. numpy and the standard library only."""

@@ -1,0 +1,210 @@
+"""Schedules out of schedules: reverse, then, beside, over, lay.
+
+Most algorithms are compositions. Everything here stays lazy: no step is made before it is asked for.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .collective import ALL, REVERSE, Collective
+from .schedule import COPY, REDUCE, Schedule, Sends, join
+from .topology import Floats, Ints
+
+
+def reverse(schedule: Schedule) -> Schedule:
+    """The mirror image: steps backwards, every send the other way.
+
+    all_gather becomes reduce_scatter and broadcast becomes reduce (copies turn into sums), and back; gather and scatter
+    are each other's mirror. It is right where no rank receives a chunk that it already has.
+    """
+    was = schedule.collective
+    name = REVERSE[was.name]
+    op = REDUCE if len(was.goal) and was.goal[0] == ALL else COPY
+    now = replace(was, name=name, origin=was.goal, goal=was.origin, shift=-was.shift)
+    last = schedule.step_count - 1
+
+    def make(i: int) -> Sends:
+        rows = schedule.make(last - i)
+        return Sends(rows.dst, rows.src, rows.chunk, rows.count, np.full_like(rows.op, op), rows.lane)
+
+    def pattern(i: int) -> Hashable:
+        return ("reverse", schedule.key(last - i))
+
+    return replace(schedule, collective=now, make=make, pattern=pattern)
+
+
+def then(first: Schedule, second: Schedule, name: str) -> Schedule:
+    """One after the other on the same chunks: ``then(reduce_scatter, all_gather, "all_reduce")``.
+
+    Raises:
+        ValueError: if the two cut the array differently, or the second starts from what the first does not give.
+    """
+    if first.chunks != second.chunks or not np.array_equal(first.collective.goal, second.collective.origin):
+        raise ValueError(f"{second!r} does not start where {first!r} ends")
+    a, b = first.collective, second.collective
+    both = Collective(name, a.ranks, a.origin, b.goal, b.root, b.shift)
+    half = first.step_count
+
+    def make(i: int) -> Sends:
+        return first.make(i) if i < half else second.make(i - half)
+
+    def pattern(i: int) -> Hashable:
+        return (0, first.key(i)) if i < half else (1, second.key(i - half))
+
+    return replace(
+        first, collective=both, step_count=half + second.step_count, make=make, pattern=pattern,
+        lanes=max(first.lanes, second.lanes), vertices=max(first.vertices, second.vertices),
+    )  # fmt: skip
+
+
+def beside(parts: Sequence[Schedule], share: Sequence[float] | None = None, *, one_lane: bool = False) -> Schedule:
+    """Several at once, each on its own part of the array: two directions, rotated axis orders.
+
+    Args:
+        parts: Schedules of one collective over the same groups.
+        share: Part of D that each takes; equal if not given.
+        one_lane: Keep lane numbers, so that a rank's sends of one step in all parts finish before its next step;
+            otherwise the parts are pipelines of their own.
+    """
+    weight = np.full(len(parts), 1 / len(parts)) if share is None else np.asarray(share, float) / np.sum(share)
+    offset = np.concatenate([[0], np.cumsum([p.chunks for p in parts])])
+    lane = np.zeros(len(parts), int) if one_lane else np.concatenate([[0], np.cumsum([p.lanes for p in parts])[:-1]])
+    head = parts[0].collective
+    columns = (np.concatenate([getattr(p.collective, c) for p in parts]) for c in ("origin", "goal"))
+    whole = Collective(head.name, head.ranks, *columns, head.root, head.shift)
+    own = [np.full(p.chunks, 1 / p.chunks) if p.share is None else p.share for p in parts]
+    cells: Floats | None = np.concatenate([w * s for w, s in zip(weight, own, strict=True)])
+    if cells is not None and np.all(cells == cells[0]):
+        cells = None
+
+    def make(i: int) -> Sends:
+        live = []
+        for k, p in enumerate(parts):
+            if i < p.step_count:
+                rows = _unwrap(p.make(i), p.chunks)
+                shifted = (rows.chunk + offset[k]).astype(np.int32)
+                live.append(replace(rows, chunk=shifted, lane=(rows.lane + lane[k]).astype(np.uint16)))
+        return join(live)
+
+    def pattern(i: int) -> Hashable:
+        return tuple(p.key(i) if i < p.step_count else None for p in parts)
+
+    return Schedule(
+        whole, parts[0].algorithm, parts[0].groups, max(p.vertices for p in parts), max(p.step_count for p in parts),
+        make, cells, max(p.lanes for p in parts) if one_lane else sum(p.lanes for p in parts), pattern,
+    )  # fmt: skip
+
+
+def over(schedule: Schedule, lines: Ints, base: Ints, scale: int, collective: Collective) -> Schedule:
+    """A schedule of one axis as a phase of a larger one: the same on every line, on blocks of chunks.
+
+    Shapes: ``lines`` is ``int32[l, n]``, the local ranks of each line; ``base`` is ``int32[l]``, the chunk at which the
+    line's part of the array begins. Chunk c of the small schedule is the ``scale`` chunks from ``base + c * scale``.
+
+    Args:
+        schedule: Of n ranks.
+        lines: Lines of the larger group.
+        base: First chunk of each line.
+        scale: Chunks of the larger schedule for one of the small one.
+        collective: Of the larger schedule.
+    """
+
+    def make(i: int) -> Sends:
+        rows = _unwrap(schedule.make(i), schedule.chunks)
+        chunk = base[:, None] + (rows.chunk * scale)[None]
+        many = [np.broadcast_to(c[None], chunk.shape).ravel() for c in (rows.count * scale, rows.op, rows.lane)]
+        where = (lines[:, rows.src].ravel(), lines[:, rows.dst].ravel())
+        return Sends(*(c.astype(np.int32) for c in (*where, chunk.ravel(), many[0])), many[1], many[2])
+
+    def pattern(i: int) -> Hashable:
+        return ("over", lines.tobytes() if lines.size < 64 else id(lines), scale, schedule.key(i))
+
+    return Schedule(
+        collective, schedule.algorithm, np.arange(collective.ranks, dtype=np.int32)[None], collective.ranks,
+        schedule.step_count, make, None, schedule.lanes, pattern,
+    )  # fmt: skip
+
+
+def chain_steps(phases: Sequence[Schedule], collective: Collective) -> Schedule:
+    """Phases that follow one another on one chunk numbering, without a claim of what each computes."""
+    ends = np.cumsum([p.step_count for p in phases])
+
+    def find(i: int) -> tuple[int, int]:
+        k = int(np.searchsorted(ends, i, "right"))
+        return k, i - (int(ends[k - 1]) if k else 0)
+
+    def make(i: int) -> Sends:
+        k, j = find(i)
+        return phases[k].make(j)
+
+    def pattern(i: int) -> Hashable:
+        k, j = find(i)
+        return (k, phases[k].key(j))
+
+    return replace(
+        phases[0], collective=collective, step_count=int(ends[-1]), make=make, pattern=pattern,
+        lanes=max(p.lanes for p in phases), vertices=max(p.vertices for p in phases),
+    )  # fmt: skip
+
+
+def stretch(schedule: Schedule, pieces: int) -> Schedule:
+    """The same moves in ``pieces`` times as many steps of a part each: every chunk is cut, one part after another.
+
+    So phases of different numbers of steps can keep step with each other.
+    """
+    if pieces == 1:
+        return schedule
+    was = schedule.collective
+    now = replace(was, origin=np.repeat(was.origin, pieces), goal=np.repeat(was.goal, pieces))
+
+    def make(i: int) -> Sends:
+        rows = _unwrap(schedule.make(i // pieces), schedule.chunks)
+        return replace(rows, chunk=rows.chunk * pieces + rows.count * (i % pieces))
+
+    def pattern(i: int) -> Hashable:
+        return schedule.key(i // pieces)
+
+    share = None if schedule.share is None else np.repeat(schedule.share / pieces, pieces)
+    return replace(schedule, collective=now, step_count=schedule.step_count * pieces, make=make, share=share, pattern=pattern, _ends=[])
+
+
+def lay(schedule: Schedule, groups: Ints, vertices: int) -> Schedule:
+    """The same schedule on every group at once, so contention between groups is simply there.
+
+    Shapes: ``groups`` is ``int32[g, n]``: the vertex of each group's local rank.
+
+    Args:
+        schedule: On local ranks 0..n-1 of one group.
+        groups: Where they are.
+        vertices: Number of vertices of the cluster.
+    """
+
+    def make(i: int) -> Sends:
+        rows = schedule.make(i)
+        many = (np.broadcast_to(c[None], (len(groups), len(rows))).ravel() for c in (rows.chunk, rows.count, rows.op, rows.lane))
+        return Sends(groups[:, rows.src].ravel(), groups[:, rows.dst].ravel(), *many)
+
+    return replace(schedule, groups=np.ascontiguousarray(groups, np.int32), vertices=vertices, make=make, pattern=schedule.pattern)
+
+
+def relabel(schedule: Schedule, order: Ints) -> Schedule:
+    """The same schedule with vertex v called ``order[v]``."""
+
+    def make(i: int) -> Sends:
+        rows = schedule.make(i)
+        return replace(rows, src=order[rows.src], dst=order[rows.dst])
+
+    return replace(schedule, groups=order[schedule.groups], make=make, vertices=max(schedule.vertices, int(order.max()) + 1))
+
+
+def _unwrap(rows: Sends, chunks: int) -> Sends:
+    """Rows whose chunks do not run over the end; those that did are cut in two."""
+    over_end = rows.chunk + rows.count - chunks
+    cut = np.flatnonzero(over_end > 0)
+    if not len(cut):
+        return rows
+    head = replace(rows, count=np.where(over_end > 0, chunks - rows.chunk, rows.count).astype(np.int32))
+    tail = Sends(rows.src[cut], rows.dst[cut], np.zeros(len(cut), np.int32), over_end[cut].astype(np.int32), rows.op[cut], rows.lane[cut])
+    return join([head, tail])

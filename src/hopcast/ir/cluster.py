@@ -1,0 +1,53 @@
+"""A topology with the numbers of real hardware."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .topology import Topology
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a data sheet: SI value, where it was read and when.
+
+    Attributes:
+        value: SI units: bytes, bytes/s one way, FLOP/s, seconds; or a plain count.
+        source: Where it stands.
+        seen: ISO date of reading.
+        trust: A primary source, B relayed, C derived here, M from memory (asked, not sourced).
+        other: Disagreeing figures, each with its own source, as text.
+    """
+
+    value: float
+    source: str
+    seen: str
+    trust: str = "A"
+    other: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """Where a collective runs.
+
+    Attributes:
+        name: As on the command line, for example ``v5e:4x4``.
+        topology: Chips, switches, links.
+        family: The word before the colon.
+        routing: Name of the routing rule (a file of ``routing/``).
+        options: What was asked for behind the shape, for example ``latency=0``.
+        figures: Numbers of the hardware by dotted key, for example ``hbm.bandwidth``; empty on generic families.
+        library: Whose collectives run on it where nothing is said: ``xla``, ``nccl``, ``rccl`` or none.
+        notes: What a reader should know: assumptions, disputes, derived counts.
+    """
+
+    name: str
+    topology: Topology
+    family: str
+    routing: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    library: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Cluster({self.name}, chips={self.topology.chips})"

@@ -1,0 +1,115 @@
+"""What a collective must do: where each chunk starts and where it must end."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .topology import Ints
+
+ALL = -1
+NAMES = (
+    "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "reduce", "gather", "scatter", "permute",
+)  # fmt: skip
+ALIASES = {"sendrecv": "permute", "collective_permute": "permute", "bcast": "broadcast", "alltoall": "all_to_all"}
+ROOTED = ("broadcast", "reduce", "gather", "scatter")
+REVERSE = {
+    "all_gather": "reduce_scatter", "reduce_scatter": "all_gather", "broadcast": "reduce", "reduce": "broadcast",
+    "gather": "scatter", "scatter": "gather", "all_to_all": "all_to_all", "permute": "permute",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Collective:
+    """Two columns: the rank that holds a chunk before, and the rank that must hold it after.
+
+    Where ``origin`` is ALL every rank holds its own contribution and the result is their sum; where ``goal``
+    is ALL every rank must end with it. That covers all collectives, so one checker and one bound serve all.
+
+    Shapes: n ranks of one group, c chunks. ``origin`` and ``goal`` are ``int32[c]`` of local ranks, or ALL.
+
+    Attributes:
+        name: One of NAMES, or the user's own word for a schedule from a file.
+        ranks: n.
+        origin, goal: Columns.
+        root: Of broadcast, reduce, gather and scatter.
+        shift: Of permute: rank r sends to r + shift.
+    """
+
+    name: str
+    ranks: int
+    origin: Ints
+    goal: Ints
+    root: int = 0
+    shift: int = 1
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return len(self.origin)
+
+    @property
+    def reduces(self) -> bool:
+        """Whether contributions are summed."""
+        return bool(len(self.origin) and self.origin[0] == ALL)
+
+    def __repr__(self) -> str:
+        return f"Collective({self.name}, ranks={self.ranks}, chunks={self.chunks})"
+
+
+def of(name: str, ranks: int, owner: Ints | None = None, *, root: int = 0, shift: int = 1, parts: int = 1) -> Collective:
+    """The collective of that name.
+
+    Args:
+        name: One of NAMES.
+        ranks: n.
+        owner: ``int32[c]``, the rank of each chunk's shard; default ``parts`` chunks for each rank in order.
+            For all_to_all the default is chunk ``src * n + dst``; for all_reduce, broadcast and reduce ``parts`` chunks.
+        root: For the rooted ones.
+        shift: For permute.
+        parts: Chunks of one shard.
+
+    >>> of("all_gather", 3, parts=2).origin.tolist()
+    [0, 0, 1, 1, 2, 2]
+    >>> of("all_to_all", 2).origin.tolist(), of("all_to_all", 2).goal.tolist()
+    ([0, 0, 1, 1], [0, 1, 0, 1])
+    """
+    n = ranks
+    whole = name in ("all_reduce", "broadcast", "reduce")
+    if owner is None:
+        count = parts if whole else n * n * parts if name == "all_to_all" else n * parts
+        owner = np.arange(count) // parts // (n if name == "all_to_all" else 1)
+    everyone, at_root = np.full(len(owner), ALL), np.full(len(owner), root)
+    origin, goal = {
+        "all_gather": (owner, everyone),
+        "reduce_scatter": (everyone, owner),
+        "all_reduce": (everyone, everyone),
+        "all_to_all": (owner, np.arange(len(owner)) // parts % n),
+        "broadcast": (at_root, everyone),
+        "reduce": (everyone, at_root),
+        "gather": (owner, at_root),
+        "scatter": (at_root, owner),
+        "permute": (owner, (owner + shift) % n),
+    }[name]
+    return Collective(name, n, np.asarray(origin, np.int32), np.asarray(goal, np.int32), root, shift)
+
+
+def per_rank_size(name: str, ranks: int, size: float) -> float:
+    """The size as nccl-tests counts it: D / n for all_to_all and permute, D for the others.
+
+    >>> per_rank_size("all_to_all", 8, 800.0), per_rank_size("all_gather", 8, 800.0)
+    (100.0, 800.0)
+    """
+    return size / ranks if name in ("all_to_all", "permute") else size
+
+
+def busbw_factor(name: str, ranks: int) -> float:
+    """busbw / algbw of nccl-tests.
+
+    Source: NVIDIA/nccl-tests doc/PERFORMANCE.md.
+
+    >>> busbw_factor("all_reduce", 8), busbw_factor("all_gather", 8), busbw_factor("broadcast", 8)
+    (1.75, 0.875, 1.0)
+    """
+    if name == "all_reduce":
+        return 2 * (ranks - 1) / ranks
+    return 1.0 if name in ("broadcast", "reduce", "permute") else (ranks - 1) / ranks

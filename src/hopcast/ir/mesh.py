@@ -1,0 +1,219 @@
+"""Logical axes over the chips of a cluster, and the groups of ranks that a collective over some of them has."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hopcast.names import InputError, unknown
+
+from .cluster import Cluster
+from .group import Group
+from .topology import Axis, Ints, Topology
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A part of a physical axis: ``length`` chips, each ``stride`` from the next.
+
+    Attributes:
+        axis: Index of the physical axis.
+        length: Chips.
+        stride: 1 where they are neighbours.
+    """
+
+    axis: int
+    length: int
+    stride: int
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Logical axes and the chip of each of their points.
+
+    Attributes:
+        names: Logical axes, for example ``("data", "model")``.
+        chips: ``int32[shape]``: the chip at each point.
+        factors: For each logical axis the physical parts it is made of; None where it follows no axis.
+        order: How it was laid out: row, jax or the name of a file.
+    """
+
+    names: tuple[str, ...]
+    chips: Ints
+    factors: tuple[tuple[Factor, ...] | None, ...]
+    order: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the logical axes."""
+        return self.chips.shape
+
+    def describe(self, topology: Topology) -> str:
+        """The mapping in words: ``data=4 on x, model=8 on y``."""
+        words = []
+        for name, length, parts in zip(self.names, self.shape, self.factors, strict=True):
+            where = "chips in listed order" if parts is None else " x ".join(_part(topology, f) for f in parts) or "one chip"
+            words.append(f"{name}={length} on {where}")
+        return ", ".join(words) + f" ({self.order} order)"
+
+
+def _part(topology: Topology, f: Factor) -> str:
+    axis = topology.axes[f.axis]
+    if f.length == axis.length:
+        return axis.name
+    return f"{axis.name}[{f.length} of {axis.length}" + (f", every {f.stride}" if f.stride > 1 else "") + "]"
+
+
+def physical(topology: Topology) -> Mesh:
+    """The physical axes themselves."""
+    factors = tuple((Factor(a, axis.length, 1),) for a, axis in enumerate(topology.axes))
+    chips = np.arange(topology.chips, dtype=np.int32).reshape(topology.shape)
+    return Mesh(tuple(a.name for a in topology.axes), chips, factors, "row")
+
+
+def logical(cluster: Cluster, axes: Sequence[tuple[str, int]], order: str = "") -> Mesh:
+    """A mesh of named axes on a cluster.
+
+    Args:
+        cluster: Its chips are laid out.
+        axes: Names and lengths; their product is the number of chips.
+        order: ``jax`` as jax.make_mesh lays a TPU slice out, ``row`` by chip number; default jax on TPUs, else row.
+
+    Raises:
+        InputError: if the product is wrong, a name stands twice, or jax's order would have to split a physical axis.
+    """
+    topology, shape = cluster.topology, tuple(length for _, length in axes)
+    names = tuple(name for name, _ in axes)
+    if len(set(names)) < len(names):
+        raise InputError(f"mesh {_spell(axes)} names an axis twice")
+    if math.prod(shape) != topology.chips:
+        raise InputError(
+            f"mesh {_spell(axes)} has {math.prod(shape)} ranks and {cluster.name} has {topology.chips}; they must be equal"
+        )
+    order = order or ("jax" if cluster.library == "xla" else "row")
+    if order == "jax":
+        return _jax_order(topology, names, shape, _spell(axes))
+    if order == "row":
+        chips = np.arange(topology.chips, dtype=np.int32).reshape(shape)
+        return Mesh(names, chips, _row_factors(topology.shape, shape), "row")
+    raise unknown("order", order, ("row", "jax"))
+
+
+def from_order(cluster: Cluster, axes: Sequence[tuple[str, int]], chips: Sequence[int], label: str) -> Mesh:
+    """A mesh whose ranks are the chips listed, row-major.
+
+    Raises:
+        InputError: if the list is not a permutation of the chips.
+    """
+    shape = tuple(length for _, length in axes)
+    if sorted(chips) != list(range(cluster.topology.chips)) or math.prod(shape) != len(chips):
+        raise InputError(f"{label}: an order lists each of the {cluster.topology.chips} chips of {cluster.name} once; it has {len(chips)} entries")
+    return Mesh(tuple(n for n, _ in axes), np.array(chips, np.int32).reshape(shape), (None,) * len(shape), label)
+
+
+def _spell(axes: Sequence[tuple[str, int]]) -> str:
+    return ",".join(f"{name}={length}" for name, length in axes)
+
+
+def _jax_order(topology: Topology, names: tuple[str, ...], shape: tuple[int, ...], spelled: str) -> Mesh:
+    """Logical axes, last first, each take whole physical axes whose product they are; more axes before fewer.
+
+    Source: jax/_src/mesh_utils.py, _create_device_mesh_for_nd_torus (read 2026-11).
+    """
+    free: dict[int, int] = dict(enumerate(topology.shape))
+    taken: dict[int, tuple[int, ...]] = {}
+    for i in reversed(range(len(shape))):
+        choices = (c for k in range(len(topology.shape), 0, -1) for c in itertools.combinations(sorted(free), k))
+        fit = next((c for c in choices if math.prod(free[a] for a in c) == shape[i]), () if shape[i] == 1 else None)
+        if fit is None:
+            raise InputError(
+                f"mesh {spelled}: axis {names[i]}={shape[i]} is no product of whole axes of {topology.name} that are left "
+                f"({', '.join(f'{topology.axes[a].name}={n}' for a, n in free.items()) or 'none'}), so jax.make_mesh refuses it; "
+                "use other lengths or --order row"
+            )
+        taken[i] = fit
+        free = {a: n for a, n in free.items() if a not in fit}
+    where = [a for i in range(len(shape)) for a in taken[i]] + sorted(free)
+    chips = np.arange(topology.chips, dtype=np.int32).reshape(topology.shape).transpose(where).reshape(shape)
+    factors = tuple(tuple(Factor(a, topology.shape[a], 1) for a in taken[i]) for i in range(len(shape)))
+    return Mesh(names, chips, factors, "jax")
+
+
+def _row_factors(physical_shape: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[Factor, ...] | None, ...]:
+    """Which parts of physical axes the logical axes are, when both are row-major; None where they do not line up."""
+    left = [(a, n, 1) for a, n in enumerate(physical_shape)]
+    found: list[tuple[Factor, ...] | None] = []
+    for length in reversed(shape):
+        parts, need = [], length
+        while need > 1 and left:
+            a, n, stride = left.pop()
+            take = math.gcd(need, n)
+            if take == 1 and n > 1:
+                return (None,) * len(shape)
+            if take > 1:
+                parts.append(Factor(a, take, stride))
+            need //= take
+            if n // take > 1:
+                left.append((a, n // take, stride * take))
+                if need > 1:
+                    return (None,) * len(shape)
+        found.append(tuple(reversed(parts)))
+    return tuple(reversed(found))
+
+
+def group(cluster: Cluster, mesh: Mesh, over: Sequence[str] = ()) -> Group:
+    """The groups of a collective over some axes of a mesh: one for each point of the other axes.
+
+    Args:
+        cluster: Where it runs.
+        mesh: Its axes.
+        over: Names of axes; all of them if empty.
+
+    Raises:
+        InputError: for an axis that is not there or named twice.
+    """
+    for name in over:
+        if name not in mesh.names:
+            raise unknown(f"axis of {cluster.name}", name, mesh.names)
+    if len(set(over)) < len(over):
+        raise InputError(f"--over {','.join(over)} names an axis twice")
+    inside = [i for i, name in enumerate(mesh.names) if not over or name in over]
+    outside = [i for i in range(len(mesh.names)) if i not in inside]
+    ranks = math.prod(mesh.shape[i] for i in inside)
+    all_groups = np.ascontiguousarray(mesh.chips.transpose(outside + inside).reshape(-1, ranks), np.int32)
+    topology = cluster.topology
+    if not topology.is_grid:
+        axes = (Axis(",".join(mesh.names[i] for i in inside), ranks, False),)
+        return Group(axes, True, (_rate(topology.bandwidth),), (2 * float(topology.latency[0]),), all_groups, True, not topology.half_duplex, cluster.name)
+    parts = [_grid_axes(topology, mesh, i) for i in inside]
+    if any(p is None for p in parts):
+        axes = (Axis(",".join(mesh.names[i] for i in inside), ranks, False),)
+        return Group(axes, False, (0.0,), (float(topology.latency.max(initial=0.0)),), all_groups, False, not topology.half_duplex, cluster.name)
+    flat = [q for p in parts if p is not None for q in p if q[0].length > 1]
+    flat = flat or [(Axis(mesh.names[inside[0]], 1, False), 1.0, 0.0, True)]
+    axes, bandwidth, latency, apart = zip(*flat, strict=True)
+    return Group(axes, False, bandwidth, latency, all_groups, all(apart), not topology.half_duplex, cluster.name)
+
+
+def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float, float, bool]] | None:
+    """The physical axes of logical axis i: axis, bandwidth, latency, and whether its groups share no links."""
+    factors = mesh.factors[i]
+    if factors is None:
+        return None
+    found = []
+    for f in factors:
+        axis, links = topology.axes[f.axis], topology.axis == f.axis
+        whole = f.length * f.stride == axis.length
+        closed = axis.wraps and whole and f.length > 2
+        latency = float(topology.latency[links].max(initial=0.0)) * f.stride
+        name = axis.name if mesh.names[i] == axis.name or len(factors) > 1 else mesh.names[i]
+        found.append((Axis(name, f.length, closed), _rate(topology.bandwidth[links]), latency, f.stride == 1))
+    return found
+
+
+def _rate(bandwidth: npt.NDArray[np.float64]) -> float:
+    """The bandwidth of links that are alike, else 0."""
+    return float(bandwidth[0]) if len(bandwidth) and np.all(bandwidth == bandwidth[0]) else 0.0

@@ -1,0 +1,102 @@
+"""A network as columns of directed links."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A direction of a grid network, or the ports of a switch.
+
+    Attributes:
+        name: ``x``, ``y``, ``z`` ...; of a mesh, the user's own word.
+        length: Chips along it.
+        wraps: Whether the last chip has a link to the first. An axis of length 2 is one cable and never wraps.
+    """
+
+    name: str
+    length: int
+    wraps: bool
+
+    @property
+    def ports(self) -> int:
+        """Links that a chip has along this axis, at best: 2 wrapped, 1 at the end of an open one, 0 alone."""
+        return 2 if self.wraps else int(self.length > 1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Topology:
+    """Chips, switches and the directed links between them. A cable that carries both ways is two links.
+
+    Shapes: v vertices of which the first ``chips`` are chips and the rest switches; m links; d axes.
+
+    Attributes:
+        name: As on the command line, for example ``torus:4x4``.
+        chips: Number of chips.
+        vertices: Number of chips and switches.
+        src, dst: ``int32[m]``.
+        axis: ``int32[m]``, index into ``axes``.
+        bandwidth: ``float64[m]``, bytes/s in this direction; 0 is a dead link.
+        latency: ``float64[m]``, seconds; the latency of a route is the sum over its links.
+        wire: ``int32[m]``, the link whose bandwidth is drawn on: itself, or at half duplex the cable's first link.
+        axes: The physical axes.
+        coords: ``int32[chips, d]``.
+        port: ``int32[chips, d, 2]``, the link of a chip along an axis, up and down; -1 where there is none.
+            Empty for networks that are not grids.
+    """
+
+    name: str
+    chips: int
+    vertices: int
+    src: Ints
+    dst: Ints
+    axis: Ints
+    bandwidth: Floats
+    latency: Floats
+    wire: Ints
+    axes: tuple[Axis, ...]
+    coords: Ints
+    port: Ints
+
+    @property
+    def links(self) -> int:
+        """Number of directed links."""
+        return len(self.src)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return tuple(a.length for a in self.axes)
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether chips are joined along axes, without switches."""
+        return self.port.size > 0 or self.vertices == self.chips == 1
+
+    @property
+    def half_duplex(self) -> bool:
+        """Whether the two directions of a cable share its bandwidth."""
+        return bool(np.any(self.wire != np.arange(self.links)))
+
+    def place(self, vertex: int) -> str:
+        """Name of a vertex for people: ``3,0`` on a grid, ``5`` or ``switch 0`` elsewhere."""
+        if vertex >= self.chips:
+            return f"switch {vertex - self.chips}"
+        return ",".join(map(str, self.coords[vertex])) if self.is_grid and len(self.axes) > 1 else str(vertex)
+
+    def link_name(self, link: int) -> str:
+        """Name of a link for people: ``x 3,0>0,0``."""
+        axis = self.axes[self.axis[link]].name
+        return f"{axis} {self.place(int(self.src[link]))}>{self.place(int(self.dst[link]))}"
+
+    def with_links(self, bandwidth: Floats) -> "Topology":
+        """The same network with other bandwidths (slow links, or 0 for dead ones)."""
+        return replace(self, bandwidth=bandwidth)
+
+    def __repr__(self) -> str:
+        return f"Topology({self.name}, chips={self.chips}, links={self.links})"

@@ -1,0 +1,1 @@
+"""How long a schedule takes: by closed form and step by step; and how long it must take at least."""

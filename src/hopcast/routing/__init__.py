@@ -1,0 +1,57 @@
+"""Which links a send crosses. One file per rule; a rule is found by its file name."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hopcast import registry
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.topology import Floats, Ints, Topology
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """The routes of many pairs. A pair whose shortest routes tie is cut into equal pieces, one per route.
+
+    Shapes: k pairs asked for, p pieces. The links of piece i are ``links[start[i]:start[i + 1]]``.
+
+    Attributes:
+        pair: ``int32[p]``, the pair that each piece serves; ascending.
+        weight: ``float64[p]``, its part of the bytes; the pieces of a pair sum to 1.
+        start: ``int64[p + 1]``.
+        links: ``int32[...]`` in the order in which they are crossed.
+        latency: ``float64[p]``, seconds.
+    """
+
+    pair: Ints
+    weight: Floats
+    start: npt.NDArray[np.int64]
+    links: Ints
+    latency: Floats
+
+    @property
+    def hops(self) -> Ints:
+        """``int32[p]``: links of each piece."""
+        return np.diff(self.start).astype(np.int32)
+
+
+def assemble(topology: Topology, pair: Ints, weight: Floats, hops: npt.NDArray[np.int64], links: Ints) -> Routes:
+    """Routes from their columns; latency is added up over the links."""
+    start = np.concatenate([[0], np.cumsum(hops)])
+    run = np.concatenate([[0.0], np.cumsum(topology.latency[links])])
+    latency = run[start[1:]] - run[start[:-1]]
+    if len(links) and np.all(topology.latency == topology.latency[0]):
+        latency = hops * topology.latency[0]  # exact, where a difference of sums is not
+    return Routes(pair.astype(np.int32), weight, start, links.astype(np.int32), latency)
+
+
+def routes(cluster: Cluster, src: Ints, dst: Ints) -> Routes:
+    """Routes of the pairs ``src[i] -> dst[i]`` by the cluster's routing rule.
+
+    Raises:
+        InputError: if dead links leave a pair without a route.
+    """
+    rule = registry.load("routing", "routing rule", cluster.routing)
+    found: Routes = rule.routes(cluster.topology, np.asarray(src, np.int32), np.asarray(dst, np.int32))
+    return found

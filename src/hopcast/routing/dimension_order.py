@@ -1,0 +1,88 @@
+"""Axis after axis, the shorter way round each; at exactly half way round, half of the bytes each way.
+
+Source: Dally and Towles 2004, Principles and Practices of Interconnection Networks, section 8.4 (dimension-order routing).
+Balanced on any torus or mesh when all pairs send alike: the busiest axis carries its least possible load.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hopcast.ir.topology import Floats, Ints, Topology
+
+from . import Routes, assemble, shortest
+
+Longs = npt.NDArray[np.int64]
+
+
+def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
+    """Minimal routes, x first; pairs that a dead link cuts take a shortest way round it."""
+    pair = np.arange(len(src))
+    weight = np.ones(len(src))
+    steps, up = [], []
+    for a, axis in enumerate(topology.axes):
+        length, ahead, tie = axis.length, topology.coords[dst, a] - topology.coords[src, a], np.zeros(len(src), bool)
+        if axis.wraps:
+            ahead = ahead % length
+            tie = 2 * ahead == length
+            ahead = np.where(2 * ahead > length, ahead - length, ahead)
+        steps.append(np.abs(ahead)[pair])
+        up.append((ahead > 0)[pair])
+        twice = np.flatnonzero(tie[pair])  # these pieces are cut in two; the second half goes down
+        weight[twice] /= 2
+        pair, weight = np.concatenate([pair, pair[twice]]), np.concatenate([weight, weight[twice]])
+        steps = [np.concatenate([s, s[twice]]) for s in steps]
+        up = [np.concatenate([u, u[twice]]) for u in up[:-1]] + [np.concatenate([up[-1], np.zeros(len(twice), bool)])]
+    order = np.argsort(pair, kind="stable")
+    pair, weight = pair[order], weight[order]
+    found = _links(topology, src[pair], dst[pair], [s[order] for s in steps], [u[order] for u in up])
+    hops = sum((s[order] for s in steps), np.zeros(len(pair), np.int64)).astype(np.int64)
+    return _around(topology, assemble(topology, pair, weight, hops, found), src, dst)
+
+
+def _links(topology: Topology, src: Ints, dst: Ints, steps: list[Longs], up: list[npt.NDArray[np.bool_]]) -> Ints:
+    """Links of all pieces, one after the other: int32[sum of hops]."""
+    hops = sum(steps, np.zeros(len(src), np.int64))
+    first = np.concatenate([[0], np.cumsum(hops)])[:-1]
+    out = np.zeros(int(hops.sum()), np.int32)
+    at = topology.coords[src].astype(np.int64)
+    strides = np.array([int(np.prod(topology.shape[a + 1 :])) for a in range(len(topology.axes))])
+    for a, axis in enumerate(topology.axes):
+        piece = np.repeat(np.arange(len(src)), steps[a])
+        nth = np.arange(len(piece)) - np.repeat(np.cumsum(steps[a]) - steps[a], steps[a])
+        way = np.where(up[a], 1, -1)
+        rest = at @ strides - at[:, a] * strides[a]
+        chip = rest[piece] + (at[piece, a] + way[piece] * nth) % axis.length * strides[a]
+        out[first[piece] + nth] = topology.port[chip, a, np.where(up[a], 0, 1)[piece]]
+        first = first + steps[a]
+        at[:, a] = topology.coords[dst, a]
+    return out
+
+
+def _around(topology: Topology, usual: Routes, src: Ints, dst: Ints) -> Routes:
+    """The usual routes, but those of pairs with a dead link replaced."""
+    dead: Floats = topology.bandwidth == 0
+    if not dead.any():
+        return usual
+    piece = np.repeat(np.arange(len(usual.pair)), usual.hops)
+    cut = np.unique(usual.pair[piece[dead[usual.links]]])
+    if not len(cut):
+        return usual
+    detour = shortest.routes(topology, src[cut], dst[cut])
+    keep = ~np.isin(usual.pair, cut)
+    links = np.concatenate([usual.links[np.repeat(keep, usual.hops)], detour.links])
+    both = assemble(
+        topology, np.concatenate([usual.pair[keep], cut]), np.concatenate([usual.weight[keep], detour.weight]),
+        np.concatenate([usual.hops[keep], detour.hops]).astype(np.int64), links,
+    )  # fmt: skip
+    return _sorted(both)
+
+
+def _sorted(found: Routes) -> Routes:
+    """The same routes with ascending pairs."""
+    order = np.argsort(found.pair, kind="stable")
+    hops = found.hops[order].astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(hops)])
+    at = np.repeat(found.start[:-1][order] - start[:-1], hops) + np.arange(int(start[-1]))
+    return replace(found, pair=found.pair[order], weight=found.weight[order], start=start, links=found.links[at], latency=found.latency[order])

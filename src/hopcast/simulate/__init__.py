@@ -1,0 +1,1 @@
+"""Every link, event by event, at max-min fair rates."""

@@ -1,0 +1,1 @@
+"""One file per family of networks; a family is found by its file name."""
