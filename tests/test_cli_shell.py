@@ -18,7 +18,7 @@ import pytest
 import hopcast
 import hopcast.cli
 from hopcast.cli import _output, _shell, main
-from hopcast.cli._table import Page
+from hopcast.table import Page
 
 FAKE = '''"""Pretend to do something, in one line."""
 

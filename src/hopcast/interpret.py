@@ -91,7 +91,11 @@ class _Cells:
             seen = [np.unique(self._key(*_start(schedule))), np.unique(self._key(*_goal(schedule)))]
             for rows in schedule.steps():
                 row, chunk = cells(rows, self.chunks)
-                seen.append(np.unique(np.concatenate([self._key(rows.src[row], chunk), self._key(rows.dst[row], chunk)])))
+                seen.append(
+                    np.unique(
+                        np.concatenate([self._key(rows.src[row], chunk), self._key(rows.dst[row], chunk)])
+                    )
+                )
                 if len(seen) > 64:
                     seen = [np.unique(np.concatenate(seen))]
             self.known = np.unique(np.concatenate(seen))
@@ -142,8 +146,10 @@ def _step(schedule: Schedule, where: _Cells, state: Tokens, stamp: Keys, step: i
         bad = int(np.argmax(empty))
         raise CheckError(
             f"step {step}: rank {src[bad]} sends chunk {chunk[bad]} to rank {dst[bad]} before it holds it",
-            int(src[bad]), int(chunk[bad]), step,
-        )  # fmt: skip
+            int(src[bad]),
+            int(chunk[bad]),
+            step,
+        )
     cell = where.of(dst, chunk)
     order = np.arange(len(cell))
     stamp[cell] = order
@@ -152,8 +158,10 @@ def _step(schedule: Schedule, where: _Cells, state: Tokens, stamp: Keys, step: i
         bad = int(np.flatnonzero(again)[0])
         raise CheckError(
             f"step {step}: two sends write chunk {chunk[bad]} of rank {dst[bad]} at once and one of them is a copy",
-            int(dst[bad]), int(chunk[bad]), step,
-        )  # fmt: skip
+            int(dst[bad]),
+            int(chunk[bad]),
+            step,
+        )
     if not (op == REDUCE).any():
         state[cell] = moved
     elif again.any():
@@ -178,4 +186,9 @@ def _compare(schedule: Schedule, where: _Cells, state: Tokens, want: Tokens) -> 
             chunk, rank = int(mine[at]), int(vertex[group])
             lacks = not state[where.of(vertex[group : group + 1], np.array([chunk]))].any()
             reason = "does not hold" if lacks else "holds a wrong value of"
-            raise CheckError(f"at the end rank {rank} {reason} chunk {chunk} ({int(wrong.sum())} wrong on this rank)", rank, chunk, None)
+            raise CheckError(
+                f"at the end rank {rank} {reason} chunk {chunk} ({int(wrong.sum())} wrong on this rank)",
+                rank,
+                chunk,
+                None,
+            )

@@ -16,7 +16,9 @@ def found(package: str, suffix: str = ".py") -> tuple[str, ...]:
     True
     """
     files = (f.name for f in importlib.resources.files(f"hopcast.{package}").iterdir())
-    return tuple(sorted(f.removesuffix(suffix) for f in files if f.endswith(suffix) and not f.startswith("_")))
+    return tuple(
+        sorted(f.removesuffix(suffix) for f in files if f.endswith(suffix) and not f.startswith("_"))
+    )
 
 
 def load(package: str, kind: str, name: str) -> ModuleType:

@@ -9,8 +9,23 @@ _SIZE = re.compile(_NUMBER + r"\s*([kmgtp]?)(i?)(b?)", re.IGNORECASE)
 _RATE = re.compile(_NUMBER + r"\s*([kMGTP]?)(i?)(B|b|bit)(?:/s|ps)")
 _TIME = re.compile(_NUMBER + r"\s*(ns|us|ms|s)")
 _ARRAY = re.compile(r"([a-z]+\d+(?:e\d+m\d+)?(?:fn)?|bool)\[([\d,\s]+)\]")
-_BITS = {"bool": 8, "f8e4m3fn": 8, "f8e5m2": 8, "fp8": 8, "int8": 8, "bf16": 16, "fp16": 16, "fp32": 32, "fp64": 64}
-_BITS |= {f"{kind}{bits}": bits for kind in "fsu" for bits in (8, 16, 32, 64)} | {"s4": 4, "u4": 4, "int4": 4, "fp4": 4}
+_BITS = {
+    "bool": 8,
+    "f8e4m3fn": 8,
+    "f8e5m2": 8,
+    "fp8": 8,
+    "int8": 8,
+    "bf16": 16,
+    "fp16": 16,
+    "fp32": 32,
+    "fp64": 64,
+}
+_BITS |= {f"{kind}{bits}": bits for kind in "fsu" for bits in (8, 16, 32, 64)} | {
+    "s4": 4,
+    "u4": 4,
+    "int4": 4,
+    "fp4": 4,
+}
 _SUFFIX = {"int": (8, 16, 32, 64), "float": (16, 32, 64), "uint": (8, 16, 32, 64)}
 _BITS |= {f"{kind}{bits}": bits for kind, widths in _SUFFIX.items() for bits in widths}
 
@@ -46,7 +61,9 @@ def size(text: str | float) -> int:
         base = 1000.0 if found[5] and not found[4] and found[3] else 1024.0
         value = float(found[1] + (found[2] or "")) * base ** _POWER[found[3].lower()]
     else:
-        raise ValueError(f"{said!r} is not a size; write 8, 1e6, 128M or 128MiB (x 1024), 128MB (x 1000), bf16[2048,2048]")
+        raise ValueError(
+            f"{said!r} is not a size; write 8, 1e6, 128M or 128MiB (x 1024), 128MB (x 1000), bf16[2048,2048]"
+        )
     if not 1 <= value < 2.0**63:
         raise ValueError(f"size {said!r} is {value:g} bytes; it must be at least 1 byte and below 2^63")
     return round(value)

@@ -75,7 +75,9 @@ class Algorithm:
         if group.ranks == 1:
             return True
         base = self._base(collective)
-        return self.cost(collective, group, hint) is not None and bool(self.module.exact(base, group, hint, collective))
+        return self.cost(collective, group, hint) is not None and bool(
+            self.module.exact(base, group, hint, collective)
+        )
 
     def cost(self, collective: str, group: Group, hint: Hint) -> Cost | None:
         """The closed form, or None where it has none."""

@@ -37,13 +37,18 @@ def both_ways(n: int, split: bool) -> Schedule:
         if last and not split:
             return up
         down = sends(rank, (rank - 1) % n, (rank + i) % n * parts + last, 1 if last else parts, lane=1)
-        both = (np.concatenate([getattr(up, c), getattr(down, c)]) for c in ("src", "dst", "chunk", "count", "op", "lane"))
+        both = (
+            np.concatenate([getattr(up, c), getattr(down, c)])
+            for c in ("src", "dst", "chunk", "count", "op", "lane")
+        )
         return Sends(*both)
 
     def pattern(i: int) -> str:
         return "last" if even and i == half - 1 else "both"
 
-    return Schedule(of("all_gather", n, parts=parts), "bidirectional_ring", one_group(n), n, half, make, None, 2, pattern)
+    return Schedule(
+        of("all_gather", n, parts=parts), "bidirectional_ring", one_group(n), n, half, make, None, 2, pattern
+    )
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:

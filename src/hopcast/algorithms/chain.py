@@ -29,7 +29,12 @@ def both_ends(n: int) -> Schedule:
     def make(i: int) -> Sends:
         up, down = rank[(rank >= i) & (rank < n - 1)], rank[(rank + i < n) & (rank > 0)]
         lane = np.repeat([0, 1], [len(up), len(down)])
-        return sends(np.concatenate([up, down]), np.concatenate([up + 1, down - 1]), np.concatenate([up - i, down + i]), lane=lane)
+        return sends(
+            np.concatenate([up, down]),
+            np.concatenate([up + 1, down - 1]),
+            np.concatenate([up - i, down + i]),
+            lane=lane,
+        )
 
     return Schedule(of("all_gather", n), "chain", one_group(n), n, n - 1, make, None, 2)
 

@@ -97,9 +97,14 @@ def _plan(group: Group, hint: Hint) -> _Plan:
     if group.equal_axes or not group.uniform_rates:
         share = [1 / len(orders)] * len(orders)
         return _Plan(share, False, _in_step(group, share, False).times_size(hint.size))
-    balanced = _shares.least_sum([[_load(group, order, slot) for slot in range(len(orders))] for order in orders])
-    tried = [_Plan(share, wide, _in_step(group, share, wide).times_size(hint.size))
-             for share in (balanced, [1 / len(orders)] * len(orders)) for wide in (False, True)]  # fmt: skip
+    balanced = _shares.least_sum(
+        [[_load(group, order, slot) for slot in range(len(orders))] for order in orders]
+    )
+    tried = [
+        _Plan(share, wide, _in_step(group, share, wide).times_size(hint.size))
+        for share in (balanced, [1 / len(orders)] * len(orders))
+        for wide in (False, True)
+    ]
     return min(tried, key=lambda p: p.cost.total())
 
 
@@ -165,7 +170,9 @@ def _load(group: Group, order: tuple[int, ...], slot: int) -> float:
     return blocks / (2 if axis.wraps else 1) / group.bandwidth[order[slot]]
 
 
-def _part(group: Group, order: tuple[int, ...], collective: str, root: int = 0, stretched: bool = False) -> Schedule:
+def _part(
+    group: Group, order: tuple[int, ...], collective: str, root: int = 0, stretched: bool = False
+) -> Schedule:
     """One axis order on one part of the array; the axis that goes first is the lowest digit of the chunk number."""
     shape = group.shape
     small = [_line(group, slot, a, stretched) for slot, a in enumerate(order)]
@@ -186,7 +193,9 @@ def _part(group: Group, order: tuple[int, ...], collective: str, root: int = 0, 
         corner = np.flatnonzero(starts)
         lines = (corner[:, None] + np.arange(shape[a]) * math.prod(shape[a + 1 :])).astype(np.int32)
         base = sum((at[corner, b] * weight[b] for b in order[j + 1 :]), np.zeros(len(corner), np.int64))
-        phases.append(algebra.over(line, lines, base.astype(np.int32), weight[a] * shape[a] // line.chunks, whole))
+        phases.append(
+            algebra.over(line, lines, base.astype(np.int32), weight[a] * shape[a] // line.chunks, whole)
+        )
     return algebra.chain_steps(phases, whole)
 
 
@@ -198,7 +207,7 @@ def _line(group: Group, slot: int, a: int, stretched: bool) -> Schedule:
 
 
 def _to(n: int, root: int) -> Schedule:
-    """gather along one axis in one step, each rank straight to the root."""
+    """Gather along one axis in one step, each rank straight to the root."""
     others = np.delete(np.arange(n), root)
 
     def make(i: int) -> Sends:

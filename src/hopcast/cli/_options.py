@@ -93,9 +93,48 @@ PerRankOption = Annotated[
     bool,
     typer.Option("--per-rank", help="The size of all_to_all is per rank, as nccl-tests counts it."),
 ]
-RootOption = Annotated[int, typer.Option("--root", metavar="RANK", help="The root of a rooted collective.")]
+RootOption = Annotated[
+    str, typer.Option("--root", metavar="RANK", help="The root of a rooted collective: 5, or 3,3.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
 OutOption = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of stdout.")
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How the result is written.")]
+
+OrderOption = Annotated[
+    str,
+    typer.Option(
+        "--order",
+        metavar="row|jax|FILE",
+        help="How the mesh lies on the chips; default jax's on TPUs, else row.",
+    ),
+]
+ShiftOption = Annotated[int, typer.Option("--shift", metavar="K", help="permute sends from rank r to r + K.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Say how the number comes about.")]
+SlowOption = Annotated[
+    list[str] | None,
+    typer.Option("--slow", metavar="A:B=F", help="A cable at part F of its rate: 3,3:3,4=0.5. Repeatable."),
+]
+DeadOption = Annotated[
+    list[str] | None, typer.Option("--dead", metavar="A:B", help="A cable that is cut: 3,3:3,4. Repeatable.")
+]
+AnySizeOption = Annotated[
+    str,
+    typer.Option(
+        "--size", metavar="SIZE", help="Only chooses chunk counts, where an algorithm has a choice."
+    ),
+]
+AnyMessageOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Bytes of the message.")]
+
+
+def one_cluster(positional: str | None, on: str | None) -> str:
+    """The cluster, wherever it was given.
+
+    Raises:
+        ValueError: if it was given twice or not at all.
+    """
+    if (positional is None) == (on is None):
+        how = "twice" if on is not None else "not at all"
+        raise ValueError(f"the cluster is given {how}; write it once, as in v5e:4x4 or --on v5e:4x4")
+    return positional or on or ""

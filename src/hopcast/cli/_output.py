@@ -9,8 +9,12 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from hopcast.cli._table import Page, cell, header, table
+from hopcast.table import Page, cell, header, table
+
+if TYPE_CHECKING:
+    from hopcast.result import Result
 
 Rows = Sequence[Mapping[str, object]]
 
@@ -43,6 +47,38 @@ def emit(
         ValueError: if there is no such format.
     """
     print(render(rows, format, command, inputs or {}, keys, title, notes, page()))
+
+
+def show(result: "Result", format: str, command: Sequence[str]) -> None:
+    """Print what a verb gave back: its warnings on stderr, the rest on stdout."""
+    for warning in result.warnings:
+        print(f"hopcast: note: {warning}", file=sys.stderr)
+    emit(
+        result.rows,
+        format=format,
+        command=command,
+        inputs=result.inputs,
+        keys=result.shown or None,
+        title=result.title,
+        notes=result.notes,
+    )
+
+
+def write(path: str, text: str) -> None:
+    """Write a file whole or not at all, and say where on stderr.
+
+    Raises:
+        ValueError: if the folder is not there.
+    """
+    from pathlib import Path
+
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise ValueError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
+    part = target.with_name(target.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(target)
+    print(f"hopcast: wrote {path}", file=sys.stderr)
 
 
 def render(

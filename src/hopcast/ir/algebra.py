@@ -54,12 +54,19 @@ def then(first: Schedule, second: Schedule, name: str) -> Schedule:
         return (0, first.key(i)) if i < half else (1, second.key(i - half))
 
     return replace(
-        first, collective=both, step_count=half + second.step_count, make=make, pattern=pattern,
-        lanes=max(first.lanes, second.lanes), vertices=max(first.vertices, second.vertices),
-    )  # fmt: skip
+        first,
+        collective=both,
+        step_count=half + second.step_count,
+        make=make,
+        pattern=pattern,
+        lanes=max(first.lanes, second.lanes),
+        vertices=max(first.vertices, second.vertices),
+    )
 
 
-def beside(parts: Sequence[Schedule], share: Sequence[float] | None = None, *, one_lane: bool = False) -> Schedule:
+def beside(
+    parts: Sequence[Schedule], share: Sequence[float] | None = None, *, one_lane: bool = False
+) -> Schedule:
     """Several at once, each on its own part of the array: two directions, rotated axis orders.
 
     Args:
@@ -68,9 +75,15 @@ def beside(parts: Sequence[Schedule], share: Sequence[float] | None = None, *, o
         one_lane: Keep lane numbers, so that a rank's sends of one step in all parts finish before its next step;
             otherwise the parts are pipelines of their own.
     """
-    weight = np.full(len(parts), 1 / len(parts)) if share is None else np.asarray(share, float) / np.sum(share)
+    weight = (
+        np.full(len(parts), 1 / len(parts)) if share is None else np.asarray(share, float) / np.sum(share)
+    )
     offset = np.concatenate([[0], np.cumsum([p.chunks for p in parts])])
-    lane = np.zeros(len(parts), int) if one_lane else np.concatenate([[0], np.cumsum([p.lanes for p in parts])[:-1]])
+    lane = (
+        np.zeros(len(parts), int)
+        if one_lane
+        else np.concatenate([[0], np.cumsum([p.lanes for p in parts])[:-1]])
+    )
     head = parts[0].collective
     columns = (np.concatenate([getattr(p.collective, c) for p in parts]) for c in ("origin", "goal"))
     whole = Collective(head.name, head.ranks, *columns, head.root, head.shift)
@@ -92,9 +105,16 @@ def beside(parts: Sequence[Schedule], share: Sequence[float] | None = None, *, o
         return tuple(p.key(i) if i < p.step_count else None for p in parts)
 
     return Schedule(
-        whole, parts[0].algorithm, parts[0].groups, max(p.vertices for p in parts), max(p.step_count for p in parts),
-        make, cells, max(p.lanes for p in parts) if one_lane else sum(p.lanes for p in parts), pattern,
-    )  # fmt: skip
+        whole,
+        parts[0].algorithm,
+        parts[0].groups,
+        max(p.vertices for p in parts),
+        max(p.step_count for p in parts),
+        make,
+        cells,
+        max(p.lanes for p in parts) if one_lane else sum(p.lanes for p in parts),
+        pattern,
+    )
 
 
 def over(schedule: Schedule, lines: Ints, base: Ints, scale: int, collective: Collective) -> Schedule:
@@ -114,7 +134,9 @@ def over(schedule: Schedule, lines: Ints, base: Ints, scale: int, collective: Co
     def make(i: int) -> Sends:
         rows = _unwrap(schedule.make(i), schedule.chunks)
         chunk = base[:, None] + (rows.chunk * scale)[None]
-        many = [np.broadcast_to(c[None], chunk.shape).ravel() for c in (rows.count * scale, rows.op, rows.lane)]
+        many = [
+            np.broadcast_to(c[None], chunk.shape).ravel() for c in (rows.count * scale, rows.op, rows.lane)
+        ]
         where = (lines[:, rows.src].ravel(), lines[:, rows.dst].ravel())
         return Sends(*(c.astype(np.int32) for c in (*where, chunk.ravel(), many[0])), many[1], many[2])
 
@@ -122,9 +144,16 @@ def over(schedule: Schedule, lines: Ints, base: Ints, scale: int, collective: Co
         return ("over", lines.tobytes() if lines.size < 64 else id(lines), scale, schedule.key(i))
 
     return Schedule(
-        collective, schedule.algorithm, np.arange(collective.ranks, dtype=np.int32)[None], collective.ranks,
-        schedule.step_count, make, None, schedule.lanes, pattern,
-    )  # fmt: skip
+        collective,
+        schedule.algorithm,
+        np.arange(collective.ranks, dtype=np.int32)[None],
+        collective.ranks,
+        schedule.step_count,
+        make,
+        None,
+        schedule.lanes,
+        pattern,
+    )
 
 
 def chain_steps(phases: Sequence[Schedule], collective: Collective) -> Schedule:
@@ -144,9 +173,14 @@ def chain_steps(phases: Sequence[Schedule], collective: Collective) -> Schedule:
         return (k, phases[k].key(j))
 
     return replace(
-        phases[0], collective=collective, step_count=int(ends[-1]), make=make, pattern=pattern,
-        lanes=max(p.lanes for p in phases), vertices=max(p.vertices for p in phases),
-    )  # fmt: skip
+        phases[0],
+        collective=collective,
+        step_count=int(ends[-1]),
+        make=make,
+        pattern=pattern,
+        lanes=max(p.lanes for p in phases),
+        vertices=max(p.vertices for p in phases),
+    )
 
 
 def stretch(schedule: Schedule, pieces: int) -> Schedule:
@@ -167,7 +201,15 @@ def stretch(schedule: Schedule, pieces: int) -> Schedule:
         return schedule.key(i // pieces)
 
     share = None if schedule.share is None else np.repeat(schedule.share / pieces, pieces)
-    return replace(schedule, collective=now, step_count=schedule.step_count * pieces, make=make, share=share, pattern=pattern, _ends=[])
+    return replace(
+        schedule,
+        collective=now,
+        step_count=schedule.step_count * pieces,
+        make=make,
+        share=share,
+        pattern=pattern,
+        _ends=[],
+    )
 
 
 def lay(schedule: Schedule, groups: Ints, vertices: int) -> Schedule:
@@ -183,10 +225,19 @@ def lay(schedule: Schedule, groups: Ints, vertices: int) -> Schedule:
 
     def make(i: int) -> Sends:
         rows = schedule.make(i)
-        many = (np.broadcast_to(c[None], (len(groups), len(rows))).ravel() for c in (rows.chunk, rows.count, rows.op, rows.lane))
+        many = (
+            np.broadcast_to(c[None], (len(groups), len(rows))).ravel()
+            for c in (rows.chunk, rows.count, rows.op, rows.lane)
+        )
         return Sends(groups[:, rows.src].ravel(), groups[:, rows.dst].ravel(), *many)
 
-    return replace(schedule, groups=np.ascontiguousarray(groups, np.int32), vertices=vertices, make=make, pattern=schedule.pattern)
+    return replace(
+        schedule,
+        groups=np.ascontiguousarray(groups, np.int32),
+        vertices=vertices,
+        make=make,
+        pattern=schedule.pattern,
+    )
 
 
 def relabel(schedule: Schedule, order: Ints) -> Schedule:
@@ -196,7 +247,12 @@ def relabel(schedule: Schedule, order: Ints) -> Schedule:
         rows = schedule.make(i)
         return replace(rows, src=order[rows.src], dst=order[rows.dst])
 
-    return replace(schedule, groups=order[schedule.groups], make=make, vertices=max(schedule.vertices, int(order.max()) + 1))
+    return replace(
+        schedule,
+        groups=order[schedule.groups],
+        make=make,
+        vertices=max(schedule.vertices, int(order.max()) + 1),
+    )
 
 
 def _unwrap(rows: Sends, chunks: int) -> Sends:
@@ -206,5 +262,12 @@ def _unwrap(rows: Sends, chunks: int) -> Sends:
     if not len(cut):
         return rows
     head = replace(rows, count=np.where(over_end > 0, chunks - rows.chunk, rows.count).astype(np.int32))
-    tail = Sends(rows.src[cut], rows.dst[cut], np.zeros(len(cut), np.int32), over_end[cut].astype(np.int32), rows.op[cut], rows.lane[cut])
+    tail = Sends(
+        rows.src[cut],
+        rows.dst[cut],
+        np.zeros(len(cut), np.int32),
+        over_end[cut].astype(np.int32),
+        rows.op[cut],
+        rows.lane[cut],
+    )
     return join([head, tail])

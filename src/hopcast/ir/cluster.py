@@ -38,6 +38,7 @@ class Cluster:
         figures: Numbers of the hardware by dotted key, for example ``hbm.bandwidth``; empty on generic families.
         library: Whose collectives run on it where nothing is said: ``xla``, ``nccl``, ``rccl`` or none.
         notes: What a reader should know: assumptions, disputes, derived counts.
+        facts: Counts that are not links: ``hosts``, ``vms``, ``devices``, ``cubes``.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Cluster:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     library: str = ""
     notes: tuple[str, ...] = ()
+    facts: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Cluster({self.name}, chips={self.topology.chips})"

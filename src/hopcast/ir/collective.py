@@ -8,14 +8,33 @@ from .topology import Ints
 
 ALL = -1
 NAMES = (
-    "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "reduce", "gather", "scatter", "permute",
-)  # fmt: skip
-ALIASES = {"sendrecv": "permute", "collective_permute": "permute", "bcast": "broadcast", "alltoall": "all_to_all"}
+    "all_gather",
+    "reduce_scatter",
+    "all_reduce",
+    "all_to_all",
+    "broadcast",
+    "reduce",
+    "gather",
+    "scatter",
+    "permute",
+)
+ALIASES = {
+    "sendrecv": "permute",
+    "collective_permute": "permute",
+    "bcast": "broadcast",
+    "alltoall": "all_to_all",
+}
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
 REVERSE = {
-    "all_gather": "reduce_scatter", "reduce_scatter": "all_gather", "broadcast": "reduce", "reduce": "broadcast",
-    "gather": "scatter", "scatter": "gather", "all_to_all": "all_to_all", "permute": "permute",
-}  # fmt: skip
+    "all_gather": "reduce_scatter",
+    "reduce_scatter": "all_gather",
+    "broadcast": "reduce",
+    "reduce": "broadcast",
+    "gather": "scatter",
+    "scatter": "gather",
+    "all_to_all": "all_to_all",
+    "permute": "permute",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +75,9 @@ class Collective:
         return f"Collective({self.name}, ranks={self.ranks}, chunks={self.chunks})"
 
 
-def of(name: str, ranks: int, owner: Ints | None = None, *, root: int = 0, shift: int = 1, parts: int = 1) -> Collective:
+def of(
+    name: str, ranks: int, owner: Ints | None = None, *, root: int = 0, shift: int = 1, parts: int = 1
+) -> Collective:
     """The collective of that name.
 
     Args:
@@ -103,7 +124,7 @@ def per_rank_size(name: str, ranks: int, size: float) -> float:
 
 
 def busbw_factor(name: str, ranks: int) -> float:
-    """busbw / algbw of nccl-tests.
+    """Busbw / algbw of nccl-tests.
 
     Source: NVIDIA/nccl-tests doc/PERFORMANCE.md.
 

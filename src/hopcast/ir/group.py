@@ -60,16 +60,24 @@ class Group:
     @property
     def equal_axes(self) -> bool:
         """Whether all axes have the same length, wrap and link."""
-        kinds = {(a.length, a.wraps, b, c) for a, b, c in zip(self.axes, self.bandwidth, self.latency, strict=True)}
+        kinds = {
+            (a.length, a.wraps, b, c) for a, b, c in zip(self.axes, self.bandwidth, self.latency, strict=True)
+        }
         return len(kinds) == 1
 
     def line(self, axis: int) -> "Group":
         """The group of one axis alone, as builders of one axis see it."""
         n = self.axes[axis].length
         return Group(
-            (self.axes[axis],), self.switched, (self.bandwidth[axis],), (self.latency[axis],),
-            np.arange(n, dtype=np.int32)[None], self.apart, self.duplex, self.name,
-        )  # fmt: skip
+            (self.axes[axis],),
+            self.switched,
+            (self.bandwidth[axis],),
+            (self.latency[axis],),
+            np.arange(n, dtype=np.int32)[None],
+            self.apart,
+            self.duplex,
+            self.name,
+        )
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,11 @@ class Mesh:
         """The mapping in words: ``data=4 on x, model=8 on y``."""
         words = []
         for name, length, parts in zip(self.names, self.shape, self.factors, strict=True):
-            where = "chips in listed order" if parts is None else " x ".join(_part(topology, f) for f in parts) or "one chip"
+            where = (
+                "chips in listed order"
+                if parts is None
+                else " x ".join(_part(topology, f) for f in parts) or "one chip"
+            )
             words.append(f"{name}={length} on {where}")
         return ", ".join(words) + f" ({self.order} order)"
 
@@ -110,8 +114,12 @@ def from_order(cluster: Cluster, axes: Sequence[tuple[str, int]], chips: Sequenc
     """
     shape = tuple(length for _, length in axes)
     if sorted(chips) != list(range(cluster.topology.chips)) or math.prod(shape) != len(chips):
-        raise InputError(f"{label}: an order lists each of the {cluster.topology.chips} chips of {cluster.name} once; it has {len(chips)} entries")
-    return Mesh(tuple(n for n, _ in axes), np.array(chips, np.int32).reshape(shape), (None,) * len(shape), label)
+        raise InputError(
+            f"{label}: an order lists each of the {cluster.topology.chips} chips of {cluster.name} once; it has {len(chips)} entries"
+        )
+    return Mesh(
+        tuple(n for n, _ in axes), np.array(chips, np.int32).reshape(shape), (None,) * len(shape), label
+    )
 
 
 def _spell(axes: Sequence[tuple[str, int]]) -> str:
@@ -126,8 +134,12 @@ def _jax_order(topology: Topology, names: tuple[str, ...], shape: tuple[int, ...
     free: dict[int, int] = dict(enumerate(topology.shape))
     taken: dict[int, tuple[int, ...]] = {}
     for i in reversed(range(len(shape))):
-        choices = (c for k in range(len(topology.shape), 0, -1) for c in itertools.combinations(sorted(free), k))
-        fit = next((c for c in choices if math.prod(free[a] for a in c) == shape[i]), () if shape[i] == 1 else None)
+        choices = (
+            c for k in range(len(topology.shape), 0, -1) for c in itertools.combinations(sorted(free), k)
+        )
+        fit = next(
+            (c for c in choices if math.prod(free[a] for a in c) == shape[i]), () if shape[i] == 1 else None
+        )
         if fit is None:
             raise InputError(
                 f"mesh {spelled}: axis {names[i]}={shape[i]} is no product of whole axes of {topology.name} that are left "
@@ -142,7 +154,9 @@ def _jax_order(topology: Topology, names: tuple[str, ...], shape: tuple[int, ...
     return Mesh(names, chips, factors, "jax")
 
 
-def _row_factors(physical_shape: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[Factor, ...] | None, ...]:
+def _row_factors(
+    physical_shape: tuple[int, ...], shape: tuple[int, ...]
+) -> tuple[tuple[Factor, ...] | None, ...]:
     """Which parts of physical axes the logical axes are, when both are row-major; None where they do not line up."""
     left = [(a, n, 1) for a, n in enumerate(physical_shape)]
     found: list[tuple[Factor, ...] | None] = []
@@ -187,15 +201,35 @@ def group(cluster: Cluster, mesh: Mesh, over: Sequence[str] = ()) -> Group:
     topology = cluster.topology
     if not topology.is_grid:
         axes = (Axis(",".join(mesh.names[i] for i in inside), ranks, False),)
-        return Group(axes, True, (_rate(topology.bandwidth),), (2 * float(topology.latency[0]),), all_groups, True, not topology.half_duplex, cluster.name)
+        return Group(
+            axes,
+            True,
+            (_rate(topology.bandwidth),),
+            (2 * float(topology.latency[0]),),
+            all_groups,
+            True,
+            not topology.half_duplex,
+            cluster.name,
+        )
     parts = [_grid_axes(topology, mesh, i) for i in inside]
     if any(p is None for p in parts):
         axes = (Axis(",".join(mesh.names[i] for i in inside), ranks, False),)
-        return Group(axes, False, (0.0,), (float(topology.latency.max(initial=0.0)),), all_groups, False, not topology.half_duplex, cluster.name)
+        return Group(
+            axes,
+            False,
+            (0.0,),
+            (float(topology.latency.max(initial=0.0)),),
+            all_groups,
+            False,
+            not topology.half_duplex,
+            cluster.name,
+        )
     flat = [q for p in parts if p is not None for q in p if q[0].length > 1]
     flat = flat or [(Axis(mesh.names[inside[0]], 1, False), 1.0, 0.0, True)]
     axes, bandwidth, latency, apart = zip(*flat, strict=True)
-    return Group(axes, False, bandwidth, latency, all_groups, all(apart), not topology.half_duplex, cluster.name)
+    return Group(
+        axes, False, bandwidth, latency, all_groups, all(apart), not topology.half_duplex, cluster.name
+    )
 
 
 def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float, float, bool]] | None:

@@ -38,9 +38,13 @@ class Sends:
 
 
 def sends(
-    src: npt.ArrayLike, dst: npt.ArrayLike, chunk: npt.ArrayLike, count: npt.ArrayLike = 1,
-    op: npt.ArrayLike = COPY, lane: npt.ArrayLike = 0,
-) -> Sends:  # fmt: skip
+    src: npt.ArrayLike,
+    dst: npt.ArrayLike,
+    chunk: npt.ArrayLike,
+    count: npt.ArrayLike = 1,
+    op: npt.ArrayLike = COPY,
+    lane: npt.ArrayLike = 0,
+) -> Sends:
     """Columns of one step; scalars are repeated to the length of the others."""
     given = np.broadcast_arrays(*(np.atleast_1d(np.asarray(c)) for c in (src, dst, chunk, count, op, lane)))
     kinds = (np.int32, np.int32, np.int32, np.int32, np.uint8, np.uint16)
@@ -53,7 +57,11 @@ def join(parts: list[Sends]) -> Sends:
     if len(parts) == 1:
         return parts[0]
     names = ("src", "dst", "chunk", "count", "op", "lane")
-    return Sends(*(np.concatenate([getattr(p, c) for p in parts]) for c in names)) if parts else sends([], [], [])
+    return (
+        Sends(*(np.concatenate([getattr(p, c) for p in parts]) for c in names))
+        if parts
+        else sends([], [], [])
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +119,9 @@ class Schedule:
             self._ends.append(np.concatenate([[0.0], np.cumsum(self.share)]))
         ends = self._ends[0]
         last = rows.chunk + rows.count
-        part = ends[np.minimum(last, self.chunks)] - ends[rows.chunk] + ends[np.maximum(last - self.chunks, 0)]
+        part = (
+            ends[np.minimum(last, self.chunks)] - ends[rows.chunk] + ends[np.maximum(last - self.chunks, 0)]
+        )
         # A difference of running sums loses digits; one chunk alone is known exactly.
         return np.where(rows.count == 1, self.share[rows.chunk], part) * size
 
@@ -145,8 +155,13 @@ def one_group(ranks: int) -> Ints:
     return np.arange(ranks, dtype=np.int32)[None]
 
 
-def from_columns(collective: Collective, algorithm: str, groups: Ints, columns: dict[str, npt.ArrayLike],
-                 share: Floats | None = None) -> Schedule:  # fmt: skip
+def from_columns(
+    collective: Collective,
+    algorithm: str,
+    groups: Ints,
+    columns: dict[str, npt.ArrayLike],
+    share: Floats | None = None,
+) -> Schedule:
     """A schedule of columns that are all in memory. Rows may stand in any order of steps.
 
     Args:
@@ -157,8 +172,16 @@ def from_columns(collective: Collective, algorithm: str, groups: Ints, columns: 
         share: Part of D of each chunk.
     """
     step = np.asarray(columns["step"], np.int64)
-    rows = sends(*(columns[c] for c in ("src", "dst", "chunk")), *(columns.get(c, d) for c, d in (("count", 1), ("op", 0), ("lane", 0))))
-    rows = sends(*(np.broadcast_to(getattr(rows, c), step.shape) for c in ("src", "dst", "chunk", "count", "op", "lane")))
+    rows = sends(
+        *(columns[c] for c in ("src", "dst", "chunk")),
+        *(columns.get(c, d) for c, d in (("count", 1), ("op", 0), ("lane", 0))),
+    )
+    rows = sends(
+        *(
+            np.broadcast_to(getattr(rows, c), step.shape)
+            for c in ("src", "dst", "chunk", "count", "op", "lane")
+        )
+    )
     order = np.argsort(step, kind="stable")
     count = int(step.max()) + 1 if len(step) else 0
     cut = np.searchsorted(step[order], np.arange(count + 1))

@@ -80,14 +80,18 @@ def steps(schedule: Schedule, cluster: Cluster, size: float) -> Steps:
     return Steps(float(times[:, 0].sum()), float(times[:, 1].sum()), load, times.sum(1))
 
 
-def _pour(load: Floats, known: dict[Hashable, tuple[float, float, Floats]], often: dict[Hashable, int]) -> None:
+def _pour(
+    load: Floats, known: dict[Hashable, tuple[float, float, Floats]], often: dict[Hashable, int]
+) -> None:
     for key, (_, _, part) in known.items():
         load += part * often.get(key, 0)
     known.clear()
     often.clear()
 
 
-def _one(rows: Sends, schedule: Schedule, cluster: Cluster, size: float, router: Router) -> tuple[float, float, Floats]:
+def _one(
+    rows: Sends, schedule: Schedule, cluster: Cluster, size: float, router: Router
+) -> tuple[float, float, Floats]:
     topology = cluster.topology
     if not len(rows):
         return 0.0, 0.0, np.zeros(topology.links)

@@ -36,7 +36,9 @@ class Routes:
         return np.diff(self.start).astype(np.int32)
 
 
-def assemble(topology: Topology, pair: Ints, weight: Floats, hops: npt.NDArray[np.int64], links: Ints) -> Routes:
+def assemble(
+    topology: Topology, pair: Ints, weight: Floats, hops: npt.NDArray[np.int64], links: Ints
+) -> Routes:
     """Routes from their columns; latency is added up over the links."""
     start = np.concatenate([[0], np.cumsum(hops)])
     run = np.concatenate([[0.0], np.cumsum(topology.latency[links])])

@@ -22,7 +22,11 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
     weight = np.ones(len(src))
     steps, up = [], []
     for a, axis in enumerate(topology.axes):
-        length, ahead, tie = axis.length, topology.coords[dst, a] - topology.coords[src, a], np.zeros(len(src), bool)
+        length, ahead, tie = (
+            axis.length,
+            topology.coords[dst, a] - topology.coords[src, a],
+            np.zeros(len(src), bool),
+        )
         if axis.wraps:
             ahead = ahead % length
             tie = 2 * ahead == length
@@ -33,7 +37,9 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
         weight[twice] /= 2
         pair, weight = np.concatenate([pair, pair[twice]]), np.concatenate([weight, weight[twice]])
         steps = [np.concatenate([s, s[twice]]) for s in steps]
-        up = [np.concatenate([u, u[twice]]) for u in up[:-1]] + [np.concatenate([up[-1], np.zeros(len(twice), bool)])]
+        up = [np.concatenate([u, u[twice]]) for u in up[:-1]] + [
+            np.concatenate([up[-1], np.zeros(len(twice), bool)])
+        ]
     order = np.argsort(pair, kind="stable")
     pair, weight = pair[order], weight[order]
     found = _links(topology, src[pair], dst[pair], [s[order] for s in steps], [u[order] for u in up])
@@ -41,7 +47,9 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
     return _around(topology, assemble(topology, pair, weight, hops, found), src, dst)
 
 
-def _links(topology: Topology, src: Ints, dst: Ints, steps: list[Longs], up: list[npt.NDArray[np.bool_]]) -> Ints:
+def _links(
+    topology: Topology, src: Ints, dst: Ints, steps: list[Longs], up: list[npt.NDArray[np.bool_]]
+) -> Ints:
     """Links of all pieces, one after the other: int32[sum of hops]."""
     hops = sum(steps, np.zeros(len(src), np.int64))
     first = np.concatenate([[0], np.cumsum(hops)])[:-1]
@@ -73,9 +81,12 @@ def _around(topology: Topology, usual: Routes, src: Ints, dst: Ints) -> Routes:
     keep = ~np.isin(usual.pair, cut)
     links = np.concatenate([usual.links[np.repeat(keep, usual.hops)], detour.links])
     both = assemble(
-        topology, np.concatenate([usual.pair[keep], cut]), np.concatenate([usual.weight[keep], detour.weight]),
-        np.concatenate([usual.hops[keep], detour.hops]).astype(np.int64), links,
-    )  # fmt: skip
+        topology,
+        np.concatenate([usual.pair[keep], cut]),
+        np.concatenate([usual.weight[keep], detour.weight]),
+        np.concatenate([usual.hops[keep], detour.hops]).astype(np.int64),
+        links,
+    )
     return _sorted(both)
 
 
@@ -85,4 +96,11 @@ def _sorted(found: Routes) -> Routes:
     hops = found.hops[order].astype(np.int64)
     start = np.concatenate([[0], np.cumsum(hops)])
     at = np.repeat(found.start[:-1][order] - start[:-1], hops) + np.arange(int(start[-1]))
-    return replace(found, pair=found.pair[order], weight=found.weight[order], start=start, links=found.links[at], latency=found.latency[order])
+    return replace(
+        found,
+        pair=found.pair[order],
+        weight=found.weight[order],
+        start=start,
+        links=found.links[at],
+        latency=found.latency[order],
+    )

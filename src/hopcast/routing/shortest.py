@@ -33,7 +33,9 @@ def _walk(topology: Topology, into: Ints, source: int, vertex: int) -> npt.NDArr
     while vertex != source:
         link = int(into[vertex])
         if link < 0:
-            raise InputError(f"{topology.name}: dead links leave no route from {topology.place(source)} to {topology.place(goal)}")
+            raise InputError(
+                f"{topology.name}: dead links leave no route from {topology.place(source)} to {topology.place(goal)}"
+            )
         back.append(link)
         vertex = int(topology.src[link])
     return np.array(back[::-1], np.int64)

@@ -51,7 +51,10 @@ def waits(step: Longs, rows: Sends, chunks: int) -> Waits:
     """
     count = len(step)
     row, chunk = cells(rows, chunks)
-    read, write = rows.src[row].astype(np.int64) * chunks + chunk, rows.dst[row].astype(np.int64) * chunks + chunk
+    read, write = (
+        rows.src[row].astype(np.int64) * chunks + chunk,
+        rows.dst[row].astype(np.int64) * chunks + chunk,
+    )
     data = _earlier(write, row, read, row, step)
     clobber = _earlier(read, row, write, row, step)
     arcs = np.unique(np.concatenate([data, clobber], 1), axis=1) if data.size + clobber.size else data

@@ -54,6 +54,20 @@ class Flows:
     rows: Sends
     events: int
 
+    def critical_path(self) -> list[int]:
+        """The sends that each waited for the one before, the last to be received at the end."""
+        if not len(self.end):
+            return []
+        path = [int(self.end.argmax())]
+        while self.blame[path[-1]] >= 0:
+            path.append(int(self.blame[path[-1]]))
+        return path[::-1]
+
+    def critical_latency(self) -> float:
+        """Seconds of the critical path in which a send waits for its first byte."""
+        path = self.critical_path()
+        return float((self.start[path] - self.ready[path]).sum())
+
 
 def simulate(schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0.0) -> Flows:
     """Run a schedule on a cluster.
@@ -72,7 +86,9 @@ def simulate(schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0
         parts.append(part)
         count += len(part)
         if count > MOST_FLOWS:
-            raise InputError(f"flows of more than {MOST_FLOWS:,} sends ({schedule!r}) are too many for this engine; use --price steps")
+            raise InputError(
+                f"flows of more than {MOST_FLOWS:,} sends ({schedule!r}) are too many for this engine; use --price steps"
+            )
     rows = join(parts)
     step = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     wait = waits(step, rows, schedule.chunks)
@@ -81,8 +97,20 @@ def simulate(schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0
     run.go()
     if run.left.any():
         raise InputError(_deadlock(schedule, rows, step, run))
-    load = np.bincount(cluster.topology.wire[found.links], np.repeat(run.volume, found.hops), cluster.topology.links)
-    return Flows(float(run.end.max(initial=0.0)), load, run.ready, run.start, run.end, run.blame, step, rows, run.events)
+    load = np.bincount(
+        cluster.topology.wire[found.links], np.repeat(run.volume, found.hops), cluster.topology.links
+    )
+    return Flows(
+        float(run.end.max(initial=0.0)),
+        load,
+        run.ready,
+        run.start,
+        run.end,
+        run.blame,
+        step,
+        rows,
+        run.events,
+    )
 
 
 class _Run:
@@ -119,7 +147,9 @@ class _Run:
             rate = fair_rates(self.incidence, active, self.capacity)
             self.events += 1
             finish = now + rest / rate if len(active) else np.zeros(0)
-            coming = min(finish.min(initial=np.inf), self.opens.min(initial=np.inf), self.end[due].min(initial=np.inf))
+            coming = min(
+                finish.min(initial=np.inf), self.opens.min(initial=np.inf), self.end[due].min(initial=np.inf)
+            )
             if not np.isfinite(coming):
                 return
             soon = coming * (1 + _SAME)
@@ -129,7 +159,9 @@ class _Run:
             active, rest = active[~done], rest[~done]
             due = self._arrive(over, due, now, soon)
 
-    def _arrive(self, over: npt.NDArray[np.int64], due: npt.NDArray[np.int64], now: float, soon: float) -> npt.NDArray[np.int64]:
+    def _arrive(
+        self, over: npt.NDArray[np.int64], due: npt.NDArray[np.int64], now: float, soon: float
+    ) -> npt.NDArray[np.int64]:
         """Pieces whose last byte is there; sends that are complete set free those that waited for them."""
         np.subtract.at(self.pieces, self.found.pair[over], 1)
         sends = np.unique(self.found.pair[over])

@@ -11,7 +11,12 @@ AXES = "xyzuvwabcdefgh"
 
 
 def grid(
-    name: str, shape: Sequence[int], wraps: Sequence[bool], bandwidth: float, latency: float, half_duplex: bool = False
+    name: str,
+    shape: Sequence[int],
+    wraps: Sequence[bool],
+    bandwidth: float,
+    latency: float,
+    half_duplex: bool = False,
 ) -> Topology:
     """One chip per grid point and a cable to each neighbour.
 
@@ -27,7 +32,11 @@ def grid(
     """
     n = math.prod(shape)
     wraps = [w and k > 2 for w, k in zip(wraps, shape, strict=True)]
-    at = np.stack(np.unravel_index(np.arange(n), shape), 1).astype(np.int32) if n else np.zeros((0, len(shape)), np.int32)
+    at = (
+        np.stack(np.unravel_index(np.arange(n), shape), 1).astype(np.int32)
+        if n
+        else np.zeros((0, len(shape)), np.int32)
+    )
     port = np.full((n, len(shape), 2), -1, np.int32)
     src, dst, axis, wire = [], [], [], []
     links = 0
@@ -44,8 +53,22 @@ def grid(
         up = links + np.arange(len(low))
         wire.append(np.concatenate([up, up if half_duplex else up + len(low)]))
         links += 2 * len(low)
-    columns = [np.concatenate(c).astype(np.int32) for c in (src, dst, axis, wire)] if links else [np.zeros(0, np.int32)] * 4
+    columns = (
+        [np.concatenate(c).astype(np.int32) for c in (src, dst, axis, wire)]
+        if links
+        else [np.zeros(0, np.int32)] * 4
+    )
     return Topology(
-        name, n, n, columns[0], columns[1], columns[2], np.full(links, float(bandwidth)), np.full(links, float(latency)),
-        columns[3], tuple(Axis(AXES[a], k, w) for a, (k, w) in enumerate(zip(shape, wraps, strict=True))), at, port,
-    )  # fmt: skip
+        name,
+        n,
+        n,
+        columns[0],
+        columns[1],
+        columns[2],
+        np.full(links, float(bandwidth)),
+        np.full(links, float(latency)),
+        columns[3],
+        tuple(Axis(AXES[a], k, w) for a, (k, w) in enumerate(zip(shape, wraps, strict=True))),
+        at,
+        port,
+    )

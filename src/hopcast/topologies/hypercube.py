@@ -13,7 +13,9 @@ from ._grid import grid
 EXAMPLES = ((1,), (3,), (4,))
 
 
-def build(name: str, shape: Sequence[int], bandwidth: float, latency: float, half_duplex: bool = False) -> Topology:
+def build(
+    name: str, shape: Sequence[int], bandwidth: float, latency: float, half_duplex: bool = False
+) -> Topology:
     """A hypercube of ``shape[0]`` dimensions."""
     if len(shape) != 1 or shape[0] > 14:
         raise InputError(f"{name!r}: a hypercube takes its number of dimensions, 1 to 14, as in hypercube:4")

@@ -13,7 +13,9 @@ from ._grid import grid
 EXAMPLES = ((4, 4), (3, 5), (2, 4), (2, 2, 4), (8, 1))
 
 
-def build(name: str, shape: Sequence[int], bandwidth: float, latency: float, half_duplex: bool = False) -> Topology:
+def build(
+    name: str, shape: Sequence[int], bandwidth: float, latency: float, half_duplex: bool = False
+) -> Topology:
     """An open grid."""
     return grid(name, shape, [False] * len(shape), bandwidth, latency, half_duplex)
 

@@ -13,7 +13,9 @@ from ._grid import grid
 EXAMPLES = ((2,), (3,), (8,), (16,))
 
 
-def build(name: str, shape: Sequence[int], bandwidth: float, latency: float, half_duplex: bool = False) -> Topology:
+def build(
+    name: str, shape: Sequence[int], bandwidth: float, latency: float, half_duplex: bool = False
+) -> Topology:
     """A ring of ``shape[0]`` chips."""
     if len(shape) != 1:
         raise InputError(f"{name!r} has {len(shape)} axes; a ring has one, as in ring:8")

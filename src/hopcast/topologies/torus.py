@@ -13,7 +13,9 @@ from ._grid import grid
 EXAMPLES = ((8,), (4, 4), (3, 5), (2, 2, 2), (4, 4, 4), (4, 4, 8), (1, 6))
 
 
-def build(name: str, shape: Sequence[int], bandwidth: float, latency: float, half_duplex: bool = False) -> Topology:
+def build(
+    name: str, shape: Sequence[int], bandwidth: float, latency: float, half_duplex: bool = False
+) -> Topology:
     """A torus; an axis of length 2 is one cable."""
     return grid(name, shape, [True] * len(shape), bandwidth, latency, half_duplex)
 

@@ -1,0 +1,29 @@
+"""Capacity across a cut of a cluster, one way and both."""
+
+from typing import Annotated
+
+import typer
+
+from hopcast.cli import _options as o
+
+
+def command(
+    context: typer.Context,
+    cluster: o.OptionalClusterArgument = None,
+    on: o.OnOption = None,
+    split: Annotated[
+        str, typer.Option("--split", metavar="A/B", help="The first A in rank order against the other B.")
+    ] = "",
+    by: Annotated[str, typer.Option("--by", metavar="UNIT", help="What the split counts.")] = "chips",
+    format: o.FormatOption = o.Format.TABLE,
+) -> None:
+    """How many bytes per second can cross between two parts of a cluster. Without --split: the worst balanced cut.
+
+    Example:
+      hopcast bisect v5e:16x16
+      hopcast bisect switch:8,bandwidth=450GB/s --split 4/4
+    """
+    from hopcast.cli import _output
+    from hopcast.verbs.bisect import bisect
+
+    _output.show(bisect(o.one_cluster(cluster, on), split=split, by=by), format, context.obj)

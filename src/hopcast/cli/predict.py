@@ -1,0 +1,61 @@
+"""How long a collective takes, how far that is from the limit, and what to change."""
+
+import typer
+
+from hopcast.cli import _options as o
+
+
+def command(
+    context: typer.Context,
+    collective: o.CollectiveArgument,
+    cluster: o.OptionalClusterArgument = None,
+    on: o.OnOption = None,
+    size: o.SizeOption = ...,  # type: ignore[assignment]
+    over: o.OverOption = None,
+    mesh: o.MeshOption = None,
+    order: o.OrderOption = "",
+    algorithm: o.AlgorithmOption = "auto",
+    price: o.PriceOption = None,
+    combine: o.CombineOption = o.Combine.ADD,
+    per_rank: o.PerRankOption = False,
+    root: o.RootOption = "0",
+    shift: o.ShiftOption = 1,
+    explain: o.ExplainOption = False,
+    slow: o.SlowOption = None,
+    dead: o.DeadOption = None,
+    seed: o.SeedOption = 0,
+    format: o.FormatOption = o.Format.TABLE,
+) -> None:
+    """How long a collective takes on a cluster, beside the least time that physics allows.
+
+    The size is that of the whole array of one group: for all_gather the gathered result, for all_reduce and reduce_scatter
+    what each rank holds in full, for all_to_all the sum over all ranks (--per-rank: of one). bound is the least time on the
+    links the collective may use, limit the least with every link of the cluster.
+
+    Example:
+      hopcast predict all_gather v5e:4x4 --size 8MiB --over x
+      hopcast predict all_reduce torus:16x16,bandwidth=45GB/s --size 1GiB --algorithm all
+      hopcast predict all_to_all ring:16,bandwidth=45GB/s,latency=1us --size 1MiB --per-rank --price flows
+    """
+    from hopcast.cli import _output
+    from hopcast.verbs.predict import predict
+
+    result = predict(
+        collective,
+        o.one_cluster(cluster, on),
+        size=size,
+        over=over,
+        mesh=mesh,
+        order=order,
+        algorithm=algorithm,
+        price=price or "",
+        combine=combine,
+        per_rank=per_rank,
+        root=root,
+        shift=shift,
+        seed=seed,
+        explain=explain,
+        slow=slow or [],
+        dead=dead or [],
+    )
+    _output.show(result, format, context.obj)

@@ -1,0 +1,250 @@
+"""A cluster from text: ``v5e:4x4``, ``torus:4x4,bandwidth=45GB/s,latency=0``, ``v5p-128``, ``my-cluster.toml``."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from . import chips, registry, units
+from .chips import slices
+from .ir.cluster import Cluster
+from .ir.topology import Topology
+from .names import InputError, unknown
+from .topologies import _grid
+
+_SHAPE = re.compile(r"\d+(?:[xX*]\d+)*")
+MOST_CHIPS = 1_000_000
+DEFAULT_BANDWIDTH, DEFAULT_LATENCY = "45GB/s", "1us"
+_GENERIC = ("bandwidth", "latency", "duplex", "wraps", "twisted")
+_TPU = ("bandwidth", "latency", "ici_latency", "twisted")
+
+
+def cluster(text: str) -> Cluster:
+    """The cluster that a string names.
+
+    Args:
+        text: ``family:shape[,key=value...]``, a cloud accelerator type, or a path of a .toml file.
+
+    Raises:
+        InputError: for an unknown family or option, a shape that cannot exist, a value that cannot be read.
+
+    >>> c = cluster("torus:4x4,bandwidth=45GB/s,latency=0")
+    >>> c.topology.chips, c.topology.links, [a.wraps for a in c.topology.axes]
+    (16, 64, [True, True])
+    """
+    head, *rest = [part.strip() for part in text.strip().split(",")]
+    if head.endswith(".toml") or "/" in head:
+        return _override(_from_file(head), _options(text, rest, ("bandwidth", "latency")))
+    family, colon, shape = head.partition(":")
+    if colon and family in registry.found("topologies") and family != "twisted_torus":
+        return _generic(text, family, _dims(text, shape), _options(text, rest, _GENERIC))
+    if chips.known(family) and colon:
+        return _slice(text, chips.load(family), _dims(text, shape), _options(text, rest, _TPU))
+    if not colon and slices.is_type(head):
+        name, dims = slices.type_to_slice(head)
+        return _slice(text, chips.load(name), dims, _options(text, rest, _TPU))
+    families = [f for f in registry.found("topologies") if f != "twisted_torus"] + list(chips.names())
+    if family in families:
+        raise InputError(
+            f"{text!r} has no shape; write {family}:{'8' if family in ('ring', 'chain', 'switch') else '4x4'}"
+        )
+    raise unknown("cluster family", family, families)
+
+
+def _dims(text: str, shape: str) -> tuple[int, ...]:
+    if not _SHAPE.fullmatch(shape):
+        raise InputError(
+            f"{text!r}: {shape!r} is not a shape; write numbers joined by x, as in 4x4 or 8x8x16"
+        )
+    dims = tuple(int(n) for n in re.split("[xX*]", shape))
+    if min(dims) < 1:
+        raise InputError(f"{text!r}: an axis has length 0; the least is 1")
+    total = 1
+    for n in dims:
+        total *= n
+    if total > MOST_CHIPS or len(dims) > 14:
+        raise InputError(
+            f"{text!r} has {total:,} chips on {len(dims)} axes; the most is {MOST_CHIPS:,} chips on 14 axes"
+        )
+    return dims
+
+
+def _options(text: str, rest: Sequence[str], allowed: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in rest:
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if key not in allowed:
+            raise unknown(f"option of {text.split(',')[0]!r}", key, allowed)
+        if key in found:
+            raise InputError(f"{text!r} gives {key} twice")
+        if bool(equals) == (key == "twisted"):
+            raise InputError(f"{text!r}: write {key}" + ("" if key == "twisted" else "=VALUE"))
+        found[key] = value if equals else "yes"
+    return found
+
+
+def _generic(text: str, family: str, dims: tuple[int, ...], options: Mapping[str, str]) -> Cluster:
+    bandwidth = units.rate(options.get("bandwidth", DEFAULT_BANDWIDTH))
+    latency = units.seconds(options.get("latency", DEFAULT_LATENCY))
+    duplex = options.get("duplex", "full")
+    if duplex not in ("full", "half"):
+        raise InputError(f"{text!r}: duplex={duplex}; it is full or half")
+    name = text.split(",")[0]
+    wraps = options.get("wraps")
+    if wraps is not None and family != "mesh":
+        raise InputError(
+            f"{text!r}: wraps= closes axes of a mesh, as in mesh:8x16,wraps=y; a {family} has its own"
+        )
+    if "twisted" in options:
+        if family != "torus":
+            raise InputError(f"{text!r}: only a torus can be twisted, as in torus:4x4x8,twisted")
+        topology = registry.load("topologies", "topology", "twisted_torus").build(
+            name, dims, bandwidth, latency, duplex == "half"
+        )
+    elif wraps is not None:
+        letters = [_grid.AXES[i] for i in range(len(dims))]
+        asked = re.split(r"[+&]", wraps)
+        for letter in asked:
+            if letter not in letters:
+                raise unknown(f"axis of {name}", letter, letters)
+        topology = _grid.grid(name, dims, [a in asked for a in letters], bandwidth, latency, duplex == "half")
+    else:
+        topology = registry.load("topologies", "topology", family).build(
+            name, dims, bandwidth, latency, duplex == "half"
+        )
+    routing = "twisted" if "twisted" in options else "dimension_order" if topology.is_grid else "shortest"
+    given = [
+        f"{key}={value}"
+        for key, value in (("bandwidth", DEFAULT_BANDWIDTH), ("latency", DEFAULT_LATENCY))
+        if key not in options
+    ]
+    notes = (f"{family} is a generic family: {' and '.join(given)} assumed",) if given else ()
+    return Cluster(text, topology, family, routing, dict(options), notes=notes)
+
+
+def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[str, str]) -> Cluster:
+    figures = chip.figures
+    if "ici.bandwidth" not in figures or not chip.axes:
+        raise InputError(
+            f"{text!r}: {chip.title} has no published torus of links to simulate; see hopcast list chips"
+        )
+    bandwidth = units.rate(options["bandwidth"]) if "bandwidth" in options else figures["ici.bandwidth"].value
+    asked = options.get("ici_latency", options.get("latency"))
+    latency = figures["ici.latency"].value if asked is None else units.seconds(asked)
+    made = slices.slice_of(chip, dims, "twisted" in options)
+    name = text.split(",")[0]
+    if "twisted" in options:
+        topology = registry.load("topologies", "topology", "twisted_torus").build(
+            name, made.shape, bandwidth, latency
+        )
+    else:
+        topology = _grid.grid(name, made.shape, made.wraps, bandwidth, latency)
+    routing = "twisted" if "twisted" in options else "dimension_order"
+    return Cluster(text, topology, chip.name, routing, dict(options), figures, chip.library, made.notes)
+
+
+def _from_file(path: str) -> Cluster:
+    if not Path(path).is_file():
+        raise InputError(f"no file {path!r}; a cluster is family:shape, as in v5e:4x4, or a .toml file")
+    found: Cluster = registry.load("read", "format", "cluster_toml").read(Path(path))
+    return found
+
+
+def _override(was: Cluster, options: Mapping[str, str]) -> Cluster:
+    topology = was.topology
+    if "bandwidth" in options:
+        topology = replace(topology, bandwidth=np.full(topology.links, units.rate(options["bandwidth"])))
+    if "latency" in options:
+        topology = replace(topology, latency=np.full(topology.links, units.seconds(options["latency"])))
+    return replace(was, topology=topology, options={**was.options, **options})
+
+
+def vertex(topology: Topology, text: str) -> int:
+    """The chip that ``3,3``, ``rank 15`` or ``15`` names.
+
+    Raises:
+        InputError: for coordinates or a rank out of range.
+    """
+    said = text.strip()
+    parts = re.split(r"[,\s]+", said.removeprefix("rank").strip())
+    if not all(p.isdecimal() for p in parts):
+        raise InputError(
+            f"{text!r} is not a chip of {topology.name}; write coordinates such as {_example(topology)} or 'rank 5'"
+        )
+    numbers = [int(p) for p in parts]
+    if len(numbers) == 1 and (said.startswith("rank") or len(topology.axes) > 1 or not topology.is_grid):
+        if numbers[0] >= topology.chips:
+            raise InputError(
+                f"rank {numbers[0]} is out of range; {topology.name} has ranks 0 to {topology.chips - 1}"
+            )
+        return numbers[0]
+    if len(numbers) != len(topology.axes):
+        raise InputError(
+            f"{text!r} has {len(numbers)} coordinates; {topology.name} has {len(topology.axes)}, as in {_example(topology)}"
+        )
+    for number, axis in zip(numbers, topology.axes, strict=True):
+        if number >= axis.length:
+            raise InputError(
+                f"{text!r} is outside {topology.name}: {axis.name} goes from 0 to {axis.length - 1}"
+            )
+    return int(np.ravel_multi_index(tuple(numbers), topology.shape))
+
+
+def _example(topology: Topology) -> str:
+    return ",".join(str(n - 1) for n in topology.shape)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a link: ``factor`` of its bandwidth is left; 0 is dead."""
+
+    src: int
+    dst: int
+    factor: float
+    one_way: bool
+
+
+def fault(topology: Topology, text: str, slow: bool) -> Fault:
+    """A cable from ``3,3:3,4`` (dead) or ``3,3:3,4=0.5`` (slow); ``3,3>3,4`` is one direction of it.
+
+    Raises:
+        InputError: where no cable joins the two chips or the factor is not between 0 and 1.
+    """
+    ends, equals, value = text.partition("=")
+    factor = 0.0
+    if slow:
+        try:
+            factor = float(value)
+        except ValueError:
+            factor = -1.0
+        if not 0 < factor <= 1:
+            raise InputError(
+                f"--slow {text!r}: write the part of the bandwidth that is left, as in 3,3:3,4=0.5 (above 0, up to 1)"
+            )
+    elif equals:
+        raise InputError(f"--dead {text!r}: write two neighbours, as in 3,3:3,4")
+    one_way = ">" in ends
+    pair = ends.split(">" if one_way else ":")
+    if len(pair) != 2:
+        raise InputError(f"{'--slow' if slow else '--dead'} {text!r}: write two neighbours, as in 3,3:3,4")
+    src, dst = (vertex(topology, p) for p in pair)
+    if not np.any((topology.src == src) & (topology.dst == dst)):
+        near = sorted({topology.place(int(v)) for v in topology.dst[topology.src == src]})
+        raise InputError(
+            f"{text!r}: no cable joins {topology.place(src)} and {topology.place(dst)} on {topology.name}; {topology.place(src)} is joined to {' '.join(near)}"
+        )
+    return Fault(src, dst, factor, one_way)
+
+
+def degrade(was: Cluster, slow: Sequence[str] = (), dead: Sequence[str] = ()) -> Cluster:
+    """The same cluster with slow and dead cables. Routes go round dead ones."""
+    topology = was.topology
+    bandwidth = topology.bandwidth.copy()
+    faults = [fault(topology, s, True) for s in slow] + [fault(topology, d, False) for d in dead]
+    for f in faults:
+        forth = (topology.src == f.src) & (topology.dst == f.dst)
+        back = (topology.src == f.dst) & (topology.dst == f.src) & (not f.one_way)
+        bandwidth[forth | back] *= f.factor
+    return replace(was, topology=topology.with_links(bandwidth)) if faults else was

@@ -1,0 +1,27 @@
+"""Without barriers the phases of a schedule overlap and share links: flows take longer than the steps say."""
+
+from hopcast.predict import Answer
+
+SOURCE = "derived: on open axes middle ranks finish a phase early and their next phase takes bandwidth from the ends"
+
+
+def when(answer: Answer) -> str | None:
+    """Flows exceed steps by more than 1 %."""
+    if answer.flows is None or answer.steps is None:
+        return None
+    stepped = answer.steps.latency + answer.steps.bandwidth
+    if answer.time <= 1.01 * stepped:
+        return None
+    topology = answer.question.cluster.topology
+    last = answer.flows.critical_path()[-1]
+    rows = answer.flows.rows
+    return (
+        f"flows take {answer.time / stepped - 1:.1%} longer than the same steps with barriers: ranks that finish a phase early start the "
+        f"next and share links with those that have not; the last to end is step {answer.flows.step[last]}, "
+        f"{topology.place(int(rows.src[last]))} to {topology.place(int(rows.dst[last]))}"
+    )
+
+
+def gain(answer: Answer) -> str:
+    """A lane that waits, where the algorithm has one."""
+    return ""

@@ -1,0 +1,26 @@
+"""Axes of different length or wrap cannot all be busy all the time with one part of the array per axis order."""
+
+from hopcast.predict import Answer
+
+from . import _command
+
+SOURCE = "Sack and Gropp 2015, doi:10.1145/2686882 (bucket algorithms on unequal tori)"
+
+
+def when(answer: Answer) -> str | None:
+    """multi_axis on unequal axes that stays more than 3 % above the bound."""
+    q = answer.question
+    if (
+        not answer.algorithm.startswith("multi_axis")
+        or q.group.equal_axes
+        or answer.efficiency > 0.97
+        or answer.latency > answer.bandwidth
+    ):
+        return None
+    axes = " x ".join(f"{a.length}{'' if a.wraps else ' open'}" for a in q.group.axes)
+    return f"the axes are unequal ({axes}), so links wait for each other between phases: {answer.efficiency:.0%} of the bound is reached"
+
+
+def gain(answer: Answer) -> str:
+    """Try everything else."""
+    return _command.predict(answer, algorithm="best")

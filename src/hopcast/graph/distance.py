@@ -1,0 +1,210 @@
+"""How far vertices are from each other, in links and in seconds of latency."""
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hopcast.ir.topology import Floats, Ints, Topology
+
+from .usable import Usable, is_straight
+
+_MOST_SEARCHED = 1500  # sources; a search from each takes about half a millisecond per thousand links
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Straight:
+    """Distances on whole axes of a grid, by coordinates.
+
+    Shapes: d axes.
+
+    Attributes:
+        topology: The grid.
+        used: For each axis whether it can be travelled.
+        latency: ``float64[d]``, least of a link of each axis.
+        exact: Whether they are distances and not only never longer than those.
+    """
+
+    topology: Topology
+    used: tuple[bool, ...]
+    latency: Floats
+    exact: bool = True
+
+    def between(self, src: Ints, dst: Ints) -> tuple[Floats, Floats]:
+        """Links and seconds from each ``src`` to its ``dst``; infinite where there is no way. Arrays broadcast."""
+        coords = self.topology.coords
+        hops, seconds = np.zeros(np.broadcast(src, dst).shape), np.zeros(np.broadcast(src, dst).shape)
+        for a, axis in enumerate(self.topology.axes):
+            gap = np.abs(coords[dst, a] - coords[src, a]).astype(float)
+            if axis.wraps:
+                gap = np.minimum(gap, axis.length - gap)
+            if not self.used[a]:
+                gap = np.where(gap > 0, np.inf, 0.0)
+            hops += gap
+            seconds += np.where(gap > 0, gap * self.latency[a], 0.0)
+        return hops, np.where(np.isinf(hops), np.inf, seconds)
+
+    def total(self, groups: Ints) -> Floats:
+        """Links from every rank of a group to every other, summed over all ordered pairs: ``float64[g]``.
+
+        On a chain it is twice the sum over its cuts of the pairs that they part. On a ring it is the sum over all
+        arcs of half its length of the pairs of which one lies inside.
+
+        Cost: O(ranks) and the lengths of the axes.
+        """
+        many = len(groups)
+        total = np.zeros(many)
+        for a, axis in enumerate(self.topology.axes):
+            if axis.length == 1 or not self.used[a]:
+                continue
+            length, at = axis.length, self.topology.coords[groups, a]
+            key = (np.arange(many)[:, None] * length + at).ravel()
+            here = np.bincount(key, minlength=many * length).reshape(many, length)
+            if axis.wraps:
+                run = np.cumsum(np.concatenate([np.zeros((many, 1), int), here, here], 1), 1)
+                inside = run[:, length // 2 : length // 2 + length] - run[:, :length]
+                total += (inside * (groups.shape[1] - inside)).sum(1)
+            else:
+                inside = np.cumsum(here, 1)
+                total += 2 * (inside * (groups.shape[1] - inside)).sum(1)
+        return total
+
+    def corners(self, groups: Ints) -> Ints | None:
+        """A rank of each group from which its farthest pair is as far: ``int32[g]``; None if no such is known.
+
+        Where the coordinates of a group are all combinations of some on each axis, and on every wrapped axis all or
+        one, the rank of least coordinates is one.
+        """
+        shape = self.topology.shape
+        sizes = np.ones(len(groups), np.int64)
+        for a, axis in enumerate(self.topology.axes):
+            seen = np.zeros((len(groups), axis.length), bool)
+            seen[np.arange(len(groups))[:, None], self.topology.coords[groups, a]] = True
+            count = seen.sum(1)
+            if axis.wraps and np.any((count > 1) & (count < axis.length)):
+                return None
+            sizes *= count
+        if np.any(sizes != groups.shape[1]):
+            return None
+        number = self.topology.coords[groups].astype(np.int64) @ np.array(
+            [math.prod(shape[a + 1 :]) for a in range(len(shape))]
+        )
+        least: Ints = groups[np.arange(len(groups)), number.argmin(1)]
+        return least
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """Distances found by a search from each source.
+
+    Shapes: s sources, v vertices.
+
+    Attributes:
+        row: ``int64[v]``, the row of each source.
+        hops, seconds: ``float64[s, v]``; infinite where there is no way.
+    """
+
+    row: Longs
+    hops: Floats
+    seconds: Floats
+    exact: bool = True
+
+    def between(self, src: Ints, dst: Ints) -> tuple[Floats, Floats]:
+        """Links and seconds from each ``src`` to its ``dst``. Arrays broadcast."""
+        at = self.row[src]
+        return self.hops[at, dst], self.seconds[at, dst]
+
+    def total(self, groups: Ints) -> Floats:
+        """Links from every rank of a group to every other, summed over all ordered pairs: ``float64[g]``."""
+        return np.array([self.hops[np.ix_(self.row[ranks], ranks)].sum() for ranks in groups])
+
+    def corners(self, groups: Ints) -> Ints | None:
+        """None: every rank has to be asked."""
+        return None
+
+
+def distances(network: Usable, sources: Ints) -> Straight | Searched:
+    """Distances from some vertices to all.
+
+    By coordinates on whole axes of an unbroken grid whose links of an axis have one latency. Otherwise by a search
+    from each source; but from more than 1,500 sources of a broken grid the distances of the unbroken one are
+    taken, which are never longer.
+
+    Cost: O(1) by coordinates; else one search per source.
+
+    Source: Dijkstra 1959, A note on two problems in connexion with graphs.
+    """
+    topology = network.topology
+    sources = np.unique(sources)
+    if network.straight or (len(sources) > _MOST_SEARCHED and _is_unbroken(network)):
+        used, latency, same = [], np.zeros(len(topology.axes)), network.straight
+        axis = topology.axis[network.links]
+        for a in range(len(topology.axes)):
+            part = topology.latency[network.links[axis == a]]
+            used.append(len(part) > 0)
+            latency[a] = part.min(initial=np.inf) if len(part) else 0.0
+            same = same and bool(np.all(part == latency[a]))
+        if same or len(sources) > _MOST_SEARCHED:
+            return Straight(topology, tuple(used), latency, same)
+    row = np.full(topology.vertices, -1)
+    row[sources] = np.arange(len(sources))
+    return Searched(row, *_search(network, sources))
+
+
+def _is_unbroken(network: Usable) -> bool:
+    """Whether the grid would be straight if all links of the axes that are used were live."""
+    whole = np.isin(network.topology.axis, np.unique(network.topology.axis[network.links]))
+    return is_straight(network.topology, whole)
+
+
+def _search(network: Usable, sources: Ints) -> tuple[Floats, Floats]:
+    from scipy.sparse.csgraph import dijkstra
+
+    alike = network.topology.latency[network.links]
+    far = functools.partial(dijkstra, directed=True, indices=sources)
+    hops = np.asarray(far(_matrix(network, np.ones(len(alike))), unweighted=True))
+    if not len(alike) or np.all(alike == alike[0]):
+        alpha = float(alike[0]) if len(alike) else 0.0
+        return hops, np.where(np.isinf(hops), np.inf, np.where(np.isinf(hops), 0.0, hops) * alpha)
+    return hops, np.asarray(far(_matrix(network, alike)))
+
+
+def _matrix(network: Usable, weight: Floats):  # type: ignore[no-untyped-def]
+    """The links as a sparse matrix; of parallel ones the least weight. Zeros are kept: they are links of no length."""
+    from scipy.sparse import csr_array
+
+    v = network.topology.vertices
+    order = np.lexsort((weight, network.dst, network.src))
+    src, dst, weight = network.src[order], network.dst[order], weight[order]
+    first = np.ones(len(src), bool)
+    first[1:] = (np.diff(src) != 0) | (np.diff(dst) != 0)
+    start = np.searchsorted(src[first], np.arange(v + 1))
+    return csr_array((weight[first], dst[first], start), (v, v))
+
+
+def shortest_route(network: Usable, src: int, dst: int) -> list[int]:
+    """Links of a route of least latency, the fewest links among those where all latencies are equal.
+
+    >>> from hopcast.graph.usable import usable
+    >>> from hopcast.topologies import ring
+    >>> shortest_route(usable(ring.build("ring:5", (5,), 1.0, 1e-6)), 0, 3)
+    [9, 8]
+    """
+    from scipy.sparse.csgraph import dijkstra
+
+    latency = network.topology.latency[network.links]
+    # Links of no latency still take a little, so that a route does not wander over them.
+    weight = latency + max(float(latency.max(initial=0.0)), 1.0) * 1e-12
+    far, before = dijkstra(_matrix(network, weight), indices=src, return_predecessors=True)
+    route, vertex = [], dst
+    while vertex != src:
+        if not np.isfinite(far[vertex]):
+            return []
+        last = int(before[vertex])
+        these = np.flatnonzero((network.src == last) & (network.dst == vertex))
+        route.append(int(network.links[these[latency[these].argmin()]]))
+        vertex = last
+    return route[::-1]

@@ -1,0 +1,99 @@
+"""check: does a schedule compute its collective."""
+
+from collections.abc import Sequence
+
+from hopcast import algorithms, interpret
+from hopcast.ir import algebra
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.mesh import Mesh
+from hopcast.ir.schedule import Schedule
+from hopcast.names import InputError
+from hopcast.predict import Question, answer
+from hopcast.result import Result, Row
+
+from . import ask
+
+
+def build(
+    collective: str,
+    cluster: str | Cluster,
+    *,
+    over: str | Sequence[str] | None = None,
+    algorithm: str = "auto",
+    size: str | float = "1MiB",
+    mesh: str | Mesh | None = None,
+    order: str = "",
+    root: str | int = 0,
+    shift: int = 1,
+    seed: int = 0,
+) -> Schedule:
+    """The schedule of an algorithm, laid over all groups of a cluster.
+
+    >>> build("all_gather", "torus:4x4", over="x", algorithm="ring")
+    Schedule(all_gather, ring, ranks=4, groups=4, chunks=4, steps=3)
+    """
+    q, _ = ask.question(
+        collective, cluster, size=size, over=over, mesh=mesh, order=order, root=root, shift=shift, seed=seed
+    )
+    return scheduled(q, algorithm)
+
+
+def scheduled(q: Question, algorithm: str) -> Schedule:
+    """The schedule that a question and an algorithm's name come to."""
+    if q.schedule is not None:
+        return q.schedule
+    if algorithm in ("auto", "best"):
+        return answer(q, algorithm).schedule
+    one, options = algorithms.parse(algorithm)
+    hint = type(q.hint)(q.hint.size, q.hint.alpha, q.hint.root, q.hint.shift, q.hint.seed, options)
+    made = one.build(q.collective, q.group, hint)
+    return algebra.lay(made, q.group.all_groups, q.cluster.topology.vertices)
+
+
+def check(schedule: Schedule) -> None:
+    """Check that a schedule computes its collective.
+
+    Raises:
+        CheckError: with the first rank, chunk and step that are wrong.
+
+    >>> check(build("all_reduce", "torus:4x4", algorithm="multi_axis"))
+    """
+    interpret.check(schedule)
+
+
+def check_rows(collective: str, cluster: str, *, algorithm: str = "auto", **where: object) -> Result:
+    """One row for each algorithm checked: valid, and where it is not, the witness."""
+    q, spot = ask.question(collective, cluster, **where)  # type: ignore[arg-type]
+    names = [algorithm]
+    if algorithm == "all" and q.schedule is None:
+        names = [
+            n for n in algorithms.names() if algorithms.get(n).valid(q.collective, q.group, q.hint) is None
+        ]
+        if not names:
+            raise InputError(f"no algorithm gives {q.collective} on {q.cluster.name}")
+    rows = [_verdict(scheduled(q, name)) for name in names]
+    return Result(rows, (), None, (), spot.warnings, dict(ask.understood(q)))
+
+
+def _verdict(made: Schedule) -> Row:
+    row: Row = {
+        "collective": made.collective.name,
+        "algorithm": made.algorithm,
+        "ranks": made.ranks,
+        "valid": True,
+        "rank": None,
+        "chunk": None,
+        "step": None,
+        "reason": "",
+    }
+    try:
+        interpret.check(made)
+    except interpret.CheckError as wrong:
+        row |= {
+            "valid": False,
+            "rank": wrong.rank,
+            "chunk": wrong.chunk,
+            "step": wrong.step,
+            "reason": str(wrong),
+        }
+    return row

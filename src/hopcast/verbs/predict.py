@@ -1,0 +1,166 @@
+"""predict: how long a collective takes, beside the bound, with what to change."""
+
+from collections.abc import Sequence
+
+from hopcast import algorithms
+from hopcast.findings import find
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.mesh import Mesh
+from hopcast.ir.schedule import Schedule
+from hopcast.predict import Answer, answer, every
+from hopcast.result import Result, Row
+from hopcast.units import show_seconds, show_size
+
+from . import ask
+
+IDEAL = "ideal: links at their rated one-way bandwidth; real machines reach 80-95 % of this"
+SHOWN = (
+    "cluster",
+    "collective",
+    "algorithm",
+    "algorithm_source",
+    "price",
+    "over",
+    "ranks",
+    "groups",
+    "size_bytes",
+    "per_rank_bytes",
+    "steps",
+    "time_us",
+    "latency_us",
+    "bandwidth_us",
+    "algbw_GBps",
+    "busbw_GBps",
+    "bound_us",
+    "bound_kind",
+    "limit_us",
+    "efficiency",
+    "bottleneck",
+    "max_link_bytes",
+)
+SEVERAL = (
+    "algorithm",
+    "price",
+    "steps",
+    "time_us",
+    "latency_us",
+    "bandwidth_us",
+    "busbw_GBps",
+    "bound_us",
+    "efficiency",
+    "bottleneck",
+)
+
+
+def predict(
+    collective: str | Schedule,
+    cluster: str | Cluster,
+    *,
+    size: str | float,
+    over: str | Sequence[str] | None = None,
+    mesh: str | Mesh | None = None,
+    order: str = "",
+    algorithm: str = "auto",
+    price: str = "",
+    combine: str = "add",
+    per_rank: bool = False,
+    root: str | int = 0,
+    shift: int = 1,
+    seed: int = 0,
+    explain: bool = False,
+    slow: Sequence[str] = (),
+    dead: Sequence[str] = (),
+) -> Result:
+    """How long a collective takes on a cluster.
+
+    Args:
+        collective: A name, or a schedule (object, or file as on the command line).
+        cluster: A name or an object.
+        size: D, bytes of the whole array of one group: ``8MiB``, ``bf16[2048,2048]`` or a number.
+        over: Axes that it runs over; default all.
+        mesh: Logical axes, ``data=4,model=8``.
+        order: How the mesh lies on the chips: row, jax or a file.
+        algorithm: ``auto``, ``best``, ``all`` (a row each) or a name with options.
+        price: ``formula``, ``steps`` or ``flows``; default the formula where it is exact, else flows.
+        combine: ``add`` or ``max``.
+        per_rank: The size of all_to_all is per rank, as nccl-tests counts it.
+        root: Of rooted collectives.
+        shift: Of permute.
+        seed: Of random choices.
+        explain: Notes say how the number comes about.
+        slow: Slow cables, ``3,3:3,4=0.5``.
+        dead: Dead cables, ``3,3:3,4``.
+
+    Returns:
+        One row, or one for each algorithm, with times in microseconds and rates in GB/s.
+
+    Raises:
+        InputError: for anything that cannot be read or does not fit.
+
+    >>> r = predict("all_gather", "v5e:4x4,latency=0", size="bf16[2048,8192]", over="x", algorithm="chain")
+    >>> round(r.rows[0]["time_us"], 3), r.rows[0]["groups"]
+    (559.241, 4)
+    """
+    q, where = ask.question(
+        collective,
+        cluster,
+        size=size,
+        over=over,
+        mesh=mesh,
+        order=order,
+        root=root,
+        shift=shift,
+        seed=seed,
+        per_rank=per_rank,
+        slow=slow,
+        dead=dead,
+    )
+    several = algorithm == "all" and q.schedule is None
+    found = every(q, price, combine) if several else [answer(q, algorithm, price, combine)]
+    rows = [_row(a) for a in found]
+    notes = [] if several else _notes(found[0], rows[0], explain)
+    title = f"{q.collective} of {show_size(q.size)} on {q.cluster.name}: {IDEAL}"
+    return Result(
+        rows,
+        SEVERAL if several else SHOWN,
+        title,
+        notes,
+        where.warnings,
+        dict(ask.understood(q)),
+        found if several else found[0],
+    )
+
+
+def _row(a: Answer) -> Row:
+    return {**a.row(), "findings": [f.row() for f in find(a)]}
+
+
+def _notes(a: Answer, row: Row, explain: bool) -> list[str]:
+    notes = [
+        f"{f['code']}: {f['text']}" + (f"\n  try: {f['try']}" if f["try"] else "") for f in row["findings"]
+    ]
+    return (_explain(a) if explain else []) + notes
+
+
+def _explain(a: Answer) -> list[str]:
+    """How the number comes about: the algorithm's own words, the three prices, the bound."""
+    said = []
+    name = a.algorithm.split(",")[0]
+    if name in algorithms.names():
+        one = algorithms.get(name)
+        text = " ".join((one.module.__doc__ or "").split())
+        said.append(f"{name}: {text} Source: {one.source}.")
+    if a.steps is not None:
+        s = a.steps
+        said.append(
+            f"by steps (a barrier after each): {show_seconds(s.latency)} of latency + {show_seconds(s.bandwidth)} of bytes in {a.schedule.step_count} steps"
+        )
+    if a.flows is not None:
+        said.append(
+            f"by flows (no barrier, max-min fair): {show_seconds(a.flows.seconds)}, {a.flows.events} events"
+        )
+    said.append(f"bound: {show_seconds(a.bound.seconds)} ({a.bound.kind}: {a.bound.what})")
+    said.append(
+        f"limit with every link of the cluster: {show_seconds(a.limit.seconds)} ({a.limit.kind}: {a.limit.what})"
+    )
+    return said

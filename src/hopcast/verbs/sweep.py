@@ -1,0 +1,145 @@
+"""sweep: one collective over many sizes, in nccl-tests' columns."""
+
+from collections.abc import Sequence
+
+from hopcast import units
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.collective import busbw_factor, per_rank_size
+from hopcast.ir.mesh import Mesh
+from hopcast.ir.schedule import Schedule
+from hopcast.names import InputError
+from hopcast.predict import Answer, answer, every
+from hopcast.result import Result, Row
+
+from . import ask
+from .predict import IDEAL
+
+MOST_SIZES = 10_000
+
+
+def sizes(
+    first: str | float, last: str | float, factor: float = 2.0, step: str | float | None = None
+) -> list[int]:
+    """Sizes from ``first`` to ``last``, each ``factor`` times or ``step`` bytes more than the one before.
+
+    >>> sizes("8", "64", 2)
+    [8, 16, 32, 64]
+
+    Raises:
+        InputError: for a range that is empty or endless.
+    """
+    low, high = units.size(first), units.size(last)
+    if high < low:
+        raise InputError(f"-b {first} is above -e {last}; the sizes go from the first to the last")
+    if step is None and not factor > 1:
+        raise InputError(f"-f {factor:g}: the factor between sizes is above 1, as in -f 2")
+    more = units.size(step) if step is not None else 0
+    found, at = [low], float(low)
+    while True:
+        at = at + more if step is not None else at * factor
+        if at > high * (1 + 1e-12):
+            return found
+        if round(at) > found[-1]:
+            found.append(round(at))
+        if len(found) > MOST_SIZES:
+            raise InputError(
+                f"more than {MOST_SIZES:,} sizes from {first} to {last}; take a larger factor or step"
+            )
+
+
+def sweep(
+    collective: str | Schedule,
+    cluster: str | Cluster,
+    *,
+    first: str | float = "8",
+    last: str | float = "8G",
+    factor: float = 2.0,
+    step: str | float | None = None,
+    algorithm: str = "auto",
+    price: str = "",
+    combine: str = "add",
+    dtype: str = "f32",
+    over: str | Sequence[str] | None = None,
+    mesh: str | Mesh | None = None,
+    order: str = "",
+    root: str | int = 0,
+    shift: int = 1,
+    seed: int = 0,
+    slow: Sequence[str] = (),
+    dead: Sequence[str] = (),
+) -> Result:
+    """One row per size (and algorithm, with ``all``), as nccl-tests prints them: its size of all_to_all is per rank.
+
+    Args:
+        collective: A name or a schedule.
+        cluster: A name or an object.
+        first: Smallest size.
+        last: Largest size.
+        factor: Between sizes.
+        step: Or bytes between sizes.
+        algorithm: ``auto``, ``best``, ``all`` or a name.
+        price: formula, steps or flows.
+        combine: add or max.
+        dtype: For the count column.
+        over: Axes.
+        mesh: Logical axes.
+        order: Of the mesh.
+        root: Of rooted collectives.
+        shift: Of permute.
+        seed: Of random choices.
+        slow: Slow cables.
+        dead: Dead cables.
+
+    >>> r = sweep("all_reduce", "ring:4,bandwidth=45GB/s,latency=0", first="1M", last="4M")
+    >>> [row["size_bytes"] for row in r]
+    [1048576, 2097152, 4194304]
+    """
+    item = units.itemsize(dtype)
+    rows: list[Row] = []
+    warnings: Sequence[str] = ()
+    inputs: Row = {}
+    for size in sizes(first, last, factor, step):
+        q, where = ask.question(
+            collective,
+            cluster,
+            size=size,
+            over=over,
+            mesh=mesh,
+            order=order,
+            root=root,
+            shift=shift,
+            seed=seed,
+            per_rank=True,
+            slow=slow,
+            dead=dead,
+        )
+        warnings, inputs = where.warnings, dict(ask.understood(q))
+        found = (
+            every(q, price, combine)
+            if algorithm == "all" and q.schedule is None
+            else [answer(q, algorithm, price, combine)]
+        )
+        rows += [_row(a, dtype, item) for a in found]
+    inputs.pop("size_bytes")
+    return Result(rows, (), f"{inputs['collective']} on {inputs['cluster']}: {IDEAL}", (), warnings, inputs)
+
+
+def _row(a: Answer, dtype: str, item: float) -> Row:
+    q = a.question
+    name, n = q.collective, q.group.ranks
+    size = per_rank_size(name, n, q.size)
+    algbw = size / a.time / 1e9 if a.time > 0 else None
+    reduces = name in ("all_reduce", "reduce_scatter", "reduce")
+    rooted = name in ("broadcast", "reduce", "gather", "scatter")
+    return {
+        "size_bytes": round(size),
+        "count": int(size // item),
+        "type": dtype,
+        "redop": "sum" if reduces else "none",
+        "root": q.hint.root if rooted else -1,
+        "algorithm": a.algorithm,
+        "time_us": a.time * 1e6,
+        "algbw_GBps": algbw,
+        "busbw_GBps": algbw * busbw_factor(name, n) if algbw is not None else None,
+        "bound_us": a.bound.seconds * 1e6,
+    }
