@@ -14,6 +14,8 @@ Schedule(all_gather, ring, ranks=4, groups=4, chunks=4, steps=3)
 """
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from .verbs.bisect import bisect as bisect
     from .verbs.check import build as build
     from .verbs.check import check as check
+    from .verbs.draw import draw as draw
     from .verbs.listing import listing as listing
     from .verbs.mesh import mesh as mesh
     from .verbs.predict import predict as predict
@@ -43,6 +46,7 @@ _WHERE = {
     "build": "verbs.check",
     "bisect": "verbs.bisect",
     "check": "verbs.check",
+    "draw": "verbs.draw",
     "listing": "verbs.listing",
     "mesh": "verbs.mesh",
     "predict": "verbs.predict",
@@ -62,3 +66,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Verbs(ModuleType):
+    """Some verbs share their name with the folder that does the work: `hopcast.simulate` is the verb."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # Importing hopcast.simulate.reference would put the folder in the verb's place.
+        if not (name in _WHERE and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Verbs

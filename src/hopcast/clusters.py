@@ -1,7 +1,7 @@
 """A cluster from text: ``v5e:4x4``, ``torus:4x4,bandwidth=45GB/s,latency=0``, ``v5p-128``, ``my-cluster.toml``."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -85,9 +85,19 @@ def _options(text: str, rest: Sequence[str], allowed: Sequence[str]) -> dict[str
     return found
 
 
+def _value(text: str, options: Mapping[str, str], key: str, read: Callable[[str], float], usual: float) -> float:
+    """The value of an option in SI units, or the usual one."""
+    if key not in options:
+        return usual
+    try:
+        return read(options[key])
+    except ValueError as error:
+        raise InputError(f"{text!r}: {key}={options[key]}: {error}") from None
+
+
 def _generic(text: str, family: str, dims: tuple[int, ...], options: Mapping[str, str]) -> Cluster:
-    bandwidth = units.rate(options.get("bandwidth", DEFAULT_BANDWIDTH))
-    latency = units.seconds(options.get("latency", DEFAULT_LATENCY))
+    bandwidth = _value(text, options, "bandwidth", units.rate, units.rate(DEFAULT_BANDWIDTH))
+    latency = _value(text, options, "latency", units.seconds, units.seconds(DEFAULT_LATENCY))
     duplex = options.get("duplex", "full")
     if duplex not in ("full", "half"):
         raise InputError(f"{text!r}: duplex={duplex}; it is full or half")
@@ -120,8 +130,8 @@ def _generic(text: str, family: str, dims: tuple[int, ...], options: Mapping[str
         for key, value in (("bandwidth", DEFAULT_BANDWIDTH), ("latency", DEFAULT_LATENCY))
         if key not in options
     ]
-    notes = (f"{family} is a generic family: {' and '.join(given)} assumed",) if given else ()
-    return Cluster(text, topology, family, routing, dict(options), notes=notes)
+    assumed = (f"{family} is a generic family: {' and '.join(given)} assumed",) if given else ()
+    return Cluster(text, topology, family, routing, dict(options), assumed=assumed)
 
 
 def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[str, str]) -> Cluster:
@@ -130,10 +140,11 @@ def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[
         raise InputError(
             f"{text!r}: {chip.title} has no published torus of links to simulate; see hopcast list chips"
         )
-    bandwidth = units.rate(options["bandwidth"]) if "bandwidth" in options else figures["ici.bandwidth"].value
-    asked = options.get("ici_latency", options.get("latency"))
-    latency = figures["ici.latency"].value if asked is None else units.seconds(asked)
+    bandwidth = _value(text, options, "bandwidth", units.rate, figures["ici.bandwidth"].value)
+    usual = _value(text, options, "latency", units.seconds, figures["ici.latency"].value)
+    latency = _value(text, options, "ici_latency", units.seconds, usual)
     made = slices.slice_of(chip, dims, "twisted" in options)
+    facts = {"devices": made.devices, "hosts": made.hosts, "vms": made.vms, "cubes": made.cubes}
     name = text.split(",")[0]
     if "twisted" in options:
         topology = registry.load("topologies", "topology", "twisted_torus").build(
@@ -142,7 +153,7 @@ def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[
     else:
         topology = _grid.grid(name, made.shape, made.wraps, bandwidth, latency)
     routing = "twisted" if "twisted" in options else "dimension_order"
-    return Cluster(text, topology, chip.name, routing, dict(options), figures, chip.library, made.notes)
+    return Cluster(text, topology, chip.name, routing, dict(options), figures, chip.library, made.notes, facts)
 
 
 def _from_file(path: str) -> Cluster:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from .ir.collective import ALL
 from .ir.schedule import COPY, REDUCE, Schedule, Sends
+from .ir.topology import AnyInts
 
 _DENSE = 2**27  # cells kept as one array; above it only those that a send touches
 Keys = npt.NDArray[np.int64]
@@ -41,7 +42,10 @@ def interpret(schedule: Schedule, buffer: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def cells(rows: Sends, chunks: int) -> tuple[Keys, Keys]:
-    """The chunks of every send, one by one: the row of each, and its chunk number. Both ``int64[sum of counts]``."""
+    """The chunks of every send, one by one: the row of each, and its chunk number.
+
+    Shapes: both are ``int64[sum of counts]``.
+    """
     if rows.count.max(initial=0) == 1:
         return np.arange(len(rows)), rows.chunk.astype(np.int64)
     count = rows.count.astype(np.int64)
@@ -53,9 +57,9 @@ def cells(rows: Sends, chunks: int) -> tuple[Keys, Keys]:
 def check(schedule: Schedule, seed: int = 0) -> None:
     """Check that a schedule computes its collective on every group.
 
-    Every contribution is a pair of random 64-bit tokens, added modulo 2**64, so that one addition per send finds a lost,
-    doubled or misplaced contribution; a wrong schedule passes with probability below 2**-60. Besides, no rank may send a
-    chunk that it does not hold, and in one step no cell may be copied to twice.
+    Every contribution is a pair of random 64-bit tokens, added modulo 2**64, so that one addition per send
+    finds a lost, doubled or misplaced contribution; a wrong schedule passes with probability below 2**-60.
+    Besides, no rank may send a chunk that it does not hold, and in one step no cell may be copied to twice.
 
     Cost: one pass over the sends.
 
@@ -81,7 +85,7 @@ def check(schedule: Schedule, seed: int = 0) -> None:
 
 
 class _Cells:
-    """Numbers of the (vertex, chunk) cells: all of them, or where they are too many those that are touched."""
+    """Numbers of the (vertex, chunk) cells: all of them, or where they are too many those touched."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.chunks = schedule.chunks
@@ -101,12 +105,12 @@ class _Cells:
             self.known = np.unique(np.concatenate(seen))
             self.size = len(self.known)
 
-    def of(self, vertex: Keys, chunk: Keys) -> Keys:
+    def of(self, vertex: AnyInts, chunk: AnyInts) -> Keys:
         key = self._key(vertex, chunk)
         return key if self.known is None else np.searchsorted(self.known, key)
 
-    def _key(self, vertex: Keys, chunk: Keys) -> Keys:
-        return np.asarray(vertex, np.int64) * self.chunks + chunk
+    def _key(self, vertex: AnyInts, chunk: AnyInts) -> Keys:
+        return np.asarray(vertex, np.int64) * self.chunks + np.asarray(chunk, np.int64)
 
 
 def _pairs(schedule: Schedule, column: npt.NDArray[np.int32]) -> tuple[Keys, Keys]:
@@ -157,21 +161,20 @@ def _step(schedule: Schedule, where: _Cells, state: Tokens, stamp: Keys, step: i
     if again.any() and (op[again] != REDUCE).any() | (op[stamp[cell[again]]] != REDUCE).any():
         bad = int(np.flatnonzero(again)[0])
         raise CheckError(
-            f"step {step}: two sends write chunk {chunk[bad]} of rank {dst[bad]} at once and one of them is a copy",
+            f"step {step}: two sends write chunk {chunk[bad]} of rank {dst[bad]} at once "
+            "and one of them is a copy",
             int(dst[bad]),
             int(chunk[bad]),
             step,
         )
-    if not (op == REDUCE).any():
+    add = op == REDUCE
+    if not add.any():
         state[cell] = moved
-    elif again.any():
-        np.add.at(state, cell, moved)
-    elif (op == REDUCE).all():
+    elif add.all() and not again.any():
         state[cell] += moved
-    else:
-        add = op == REDUCE
+    else:  # copies, or several contributions to one cell
         state[cell[~add]] = moved[~add]
-        state[cell[add]] += moved[add]
+        np.add.at(state, cell[add], moved[add])
 
 
 def _compare(schedule: Schedule, where: _Cells, state: Tokens, want: Tokens) -> None:

@@ -6,10 +6,11 @@ A file of this folder is an algorithm of that name and holds
 - ``SOURCE``, and where it takes any ``OPTIONS``: name to the values allowed, the default first;
 - one function per collective that it builds, ``all_gather(group, hint) -> Schedule``, on local ranks 0..n-1;
 - ``valid(collective, group, hint)``: None, or the reason why it does not fit;
-- where it has a closed form, ``cost(collective, group, hint) -> Cost`` for each collective that it builds, and
-  ``exact(collective, group, hint)``: whether steps and flows take exactly as long.
+- where it has a closed form, ``cost(collective, group, hint) -> Cost`` for each collective that it builds,
+  and ``exact(collective, group, hint, asked)``: whether steps and flows take exactly as long.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -106,7 +107,8 @@ class Algorithm:
         made: Schedule = getattr(self.module, base)(group, hint)
         if base != collective:
             mirror = algebra.reverse(made)
-            made = algebra.then(mirror, made, "all_reduce") if collective == "all_reduce" else mirror
+            halves = (mirror, made) if base == "all_gather" else (made, mirror)
+            made = algebra.then(*halves, "all_reduce") if collective == "all_reduce" else mirror
         return replace(made, algorithm=self.name)
 
     def _base(self, collective: str) -> str | None:
@@ -154,7 +156,7 @@ def parse(text: str) -> tuple[Algorithm, dict[str, str]]:
     return algorithm, options
 
 
-def option(module_options: dict[str, tuple[str, ...]], hint: Hint, key: str) -> str:
+def option(module_options: Mapping[str, tuple[str, ...]], hint: Hint, key: str) -> str:
     """The value asked for, or the default."""
     return hint.options.get(key, module_options[key][0] if module_options[key] else "")
 

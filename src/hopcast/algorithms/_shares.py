@@ -6,9 +6,10 @@ import numpy as np
 
 
 def least_sum(load: Sequence[Sequence[float]]) -> list[float]:
-    """Shares x of the parts, summing to 1, for which the sum over slots of max over parts of x[p] load[p][t] is least.
+    """Shares of the parts for which the slots together take least.
 
-    A linear program, by scipy's HiGHS.
+    They are the x, summing to 1, for which the sum over slots t of the max over parts p of x[p] load[p][t] is
+    least: a linear program, by scipy's HiGHS.
 
     >>> [round(x, 3) for x in least_sum([[1.0, 4.0], [2.0, 2.0]])]
     [0.333, 0.667]

@@ -1,10 +1,11 @@
 """Both directions round a ring: every rank passes on what came from the left to the right, and the other way.
 
-In step s rank r sends chunk r - s to r + 1 and chunk r + s to r - 1. After n // 2 steps both streams have met. On an
-even ring the chunk half way round comes either from one side, whole (``split=off``: the other direction rests in the
-last step), or half from each side (``split=on``).
+In step s rank r sends chunk r - s to r + 1 and chunk r + s to r - 1. After n // 2 steps both streams have
+met. On an even ring the chunk half way round comes either from one side, whole (``split=off``: the other
+direction rests in the last step), or half from each side (``split=on``).
 
-Cost: n // 2 steps; whole shards T = (n // 2) (alpha + D / (n W)), split T = (n // 2) alpha + D (n - 1) / (2 n W).
+Cost: n // 2 steps; whole shards T = (n // 2) (alpha + D / (n W)),
+split T = (n // 2) alpha + D (n - 1) / (2 n W).
 """
 
 import numpy as np

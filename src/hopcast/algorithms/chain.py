@@ -1,7 +1,7 @@
 """Both directions along an open line: every rank passes shards on to its right and to its left.
 
-In step s rank r sends chunk r - s to r + 1 and chunk r + s to r - 1, as far as they exist. The end ranks need n - 1 shards
-through one link, so it takes twice as long as a ring of the same cables.
+In step s rank r sends chunk r - s to r + 1 and chunk r + s to r - 1, as far as they exist. The end ranks need
+n - 1 shards through one link, so it takes twice as long as a ring of the same cables.
 
 Cost: n - 1 steps; T = (n - 1) (alpha + D / (n W)).
 """

@@ -1,12 +1,13 @@
-"""All axes at once: the array is cut into one part per axis order, and each part goes along the axes in its own order.
+"""All axes at once: the array is cut into one part per axis order, each going along the axes in its order.
 
-Part p goes along axis p first, then p + 1, ... Along each axis it runs the best line there is: both directions of a ring
-with the antipodal shard split, or a chain where the axis is open. While part 0 is on x, part 1 is on y, so all links of
-a chip work. On equal axes the parts are equal; otherwise their shares are those that make the sum of the phases least
-when the parts keep step. gather, scatter and broadcast go the same ways (broadcast is scatter, then all_gather).
+Part p goes along axis p first, then p + 1, ... Along each axis it runs the best line there is: both
+directions of a ring with the antipodal shard split, or a chain where the axis is open. While part 0 is on x,
+part 1 is on y, so all links of a chip work. On equal axes the parts are equal; otherwise their shares are
+those that make the sum of the phases least when the parts keep step. gather, scatter and broadcast go the
+same ways (broadcast is scatter, then all_gather).
 
-Cost: on k equal wrapped axes of N chips T = sum(n_i // 2) alpha + D (1 - 1/N) / (2 k W), the port bound; on open ones
-sum(n_i - 1) alpha + D (1 - 1/N) / (k W).
+Cost: on k equal wrapped axes of N chips T = sum(n_i // 2) alpha + D (1 - 1/N) / (2 k W), the port bound; on
+open ones sum(n_i - 1) alpha + D (1 - 1/N) / (k W).
 """
 
 import itertools
@@ -24,7 +25,10 @@ from . import _shares, option
 from .bidirectional_ring import both_ways
 from .chain import both_ends
 
-SOURCE = "Jain and Sabharwal 2010, doi:10.1109/SC.2010.41 (bucket algorithms); Sack and Gropp 2015, doi:10.1145/2686882"
+SOURCE = (
+    "Jain and Sabharwal 2010, doi:10.1109/SC.2010.41 (bucket algorithms); "
+    "Sack and Gropp 2015, doi:10.1145/2686882"
+)
 OPTIONS = {"lockstep": ("auto", "on", "off")}
 _MOST_STEPS = 64  # of a stretched phase
 
@@ -71,7 +75,10 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 
 
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
-    """On equal wrapped axes; reduce_scatter also on equal open ones. all_gather on open axes overlaps its own phases."""
+    """On equal wrapped axes; reduce_scatter also on equal open ones.
+
+    all_gather on open axes overlaps its own phases.
+    """
     if not (group.uniform and group.equal_axes) or collective != "all_gather":
         return False
     return group.axes[0].wraps or len(group.axes) == 1 or asked == "reduce_scatter"
@@ -150,7 +157,7 @@ def _steps(group: Group, a: int) -> int:
 
 
 def _step_weights(group: Group, a: int) -> list[float]:
-    """The part of an axis's load that each of its steps carries; the last step of an even ring is half a shard."""
+    """The part of an axis's load that each of its steps carries; an even ring's last is half a shard."""
     count, axis = _steps(group, a), group.axes[a]
     if axis.wraps and axis.length % 2 == 0:
         return [2 / (axis.length - 1)] * (count - 1) + [1 / (axis.length - 1)]
@@ -173,7 +180,7 @@ def _load(group: Group, order: tuple[int, ...], slot: int) -> float:
 def _part(
     group: Group, order: tuple[int, ...], collective: str, root: int = 0, stretched: bool = False
 ) -> Schedule:
-    """One axis order on one part of the array; the axis that goes first is the lowest digit of the chunk number."""
+    """One axis order on one part of the array; the first axis is the lowest digit of the chunk number."""
     shape = group.shape
     small = [_line(group, slot, a, stretched) for slot, a in enumerate(order)]
     unit = math.lcm(*(s.chunks // s.ranks for s in small))

@@ -1,7 +1,7 @@
 """One direction round a ring: every rank passes on what it last received.
 
-In step s rank r sends chunk r - s to rank r + 1. After n - 1 steps every chunk has been round. On a switch the ring is an
-order of the ranks; on a torus it is an axis that wraps.
+In step s rank r sends chunk r - s to rank r + 1. After n - 1 steps every chunk has been round. On a switch
+the ring is an order of the ranks; on a torus it is an axis that wraps.
 
 Cost: n - 1 steps; every rank sends (n - 1) / n of D: T = (n - 1) (alpha + D / (n W)).
 """
@@ -37,7 +37,8 @@ def not_one_closed_line(group: Group) -> str | None:
         return None
     long = [a for a in group.axes if a.length > 1]
     if len(long) > 1:
-        return f"it goes along one axis and the group has {', '.join(a.name for a in long)}; use multi_axis or sequential_rings"
+        names = ", ".join(a.name for a in long)
+        return f"it goes along one axis and the group has {names}; use multi_axis or sequential_rings"
     if not long[0].wraps and long[0].length > 2:
         return f"axis {long[0].name} does not wrap at length {long[0].length}; use chain"
     return None

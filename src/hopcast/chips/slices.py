@@ -8,7 +8,6 @@ import math
 import re
 from dataclasses import dataclass
 
-from hopcast.ir.cluster import Figure
 from hopcast.names import InputError, unknown
 from hopcast.topologies import twisted_torus
 
@@ -100,19 +99,19 @@ def is_type(text: str) -> bool:
     (True, True, True, False)
     """
     found = _TYPE.fullmatch(text.strip())
-    return bool(found) and known(found[1])
+    return found is not None and known(found[1])
 
 
 def type_to_slice(text: str) -> tuple[str, Shape]:
     """Chip and shape of an accelerator type: a number means the default shape, ``v5p-4x4x16`` says another.
 
-    The number counts TensorCores of v2, v3, v4, v5p and 7x, chips of v5e and v6e. The default shape is the most compact
-    one, that of least sum of axes.
+    The number counts TensorCores of v2, v3, v4, v5p and 7x, chips of v5e and v6e. The default shape is the
+    most compact one, that of least sum of axes.
 
     Raises:
         InputError: for a chip without types and a number that is none; it names the nearest ones.
 
-    Source: AI-Hypercomputer/xpk 367c8382, src/xpk/core/system_characteristics.py; the rule gives all of its shapes.
+    Source: AI-Hypercomputer/xpk 367c8382, src/xpk/core/system_characteristics.py; the rule gives all of it.
 
     >>> type_to_slice("v5litepod-16"), type_to_slice("v5p-1536"), type_to_slice("tpu7x-4x4x16")
     (('v5e', (4, 4)), ('v5p', (8, 8, 12)), ('7x', (4, 4, 16)))
@@ -142,7 +141,7 @@ def type_to_slice(text: str) -> tuple[str, Shape]:
 
 
 def slice_to_type(chip: Chip | str, shape: Shape) -> str:
-    """The accelerator type of a shape: by number where the shape is that number's default, else by its lengths.
+    """The accelerator type of a shape: by number if the shape is that number's default, else by lengths.
 
     Raises:
         InputError: if there is no such slice, or the chip has no types.
@@ -239,7 +238,7 @@ def _must_exist(chip: Chip, rule: SliceRule, shape: Shape) -> None:
     if len(shape) != rule.axes:
         example = {2: "4x4", 3: "4x4x8"}[rule.axes]
         raise InputError(
-            f"{given} has {len(shape)} axes; a slice of {chip.title} has {rule.axes}, as in {chip.name}:{example}"
+            f"{given} has {len(shape)} axes; {chip.title} has {rule.axes}, as in {chip.name}:{example}"
         )
     if _exists(rule, shape):
         return
@@ -247,14 +246,15 @@ def _must_exist(chip: Chip, rule: SliceRule, shape: Shape) -> None:
     if not rule.cube:
         raise InputError(f"no slice {given}; {chip.title} has {had} (axes in either order)")
     cube = spell((rule.cube,) * rule.axes)
-    if _cubes(rule, shape):
+    cubes = _cubes(rule, shape)
+    if cubes:
         raise InputError(
-            f"no slice {given}: it has {_cubes(rule, shape)} cubes of {cube} and a pod of {chip.title} {rule.most_cubes}"
+            f"no slice {given}: it has {cubes} cubes of {cube} and a pod of {chip.title} {rule.most_cubes}"
         )
     near = spell(_nearest(rule, shape))
     raise InputError(
-        f"no slice {given}; {chip.title} has {had} (axes in any order) and multiples of {rule.cube} on all axes, "
-        f"up to {rule.most_cubes} cubes of {cube}; nearest is {near}"
+        f"no slice {given}; {chip.title} has {had} (axes in any order) and multiples of {rule.cube} on all "
+        f"axes, up to {rule.most_cubes} cubes of {cube}; nearest is {near}"
     )
 
 
@@ -277,7 +277,7 @@ def _must_twist(chip: Chip, rule: SliceRule, shape: Shape) -> None:
         )
     if not twisted_torus.twistable(shape):
         raise InputError(
-            f"{given} cannot be twisted; what can is n x n x 2n or n x 2n x 2n, n a multiple of 4, such as 4x4x8"
+            f"{given} cannot be twisted; what can is n x n x 2n or n x 2n x 2n, n a multiple of 4, as 4x4x8"
         )
 
 
@@ -290,11 +290,10 @@ def _notes(
         else []
     )
     if rule.job_cubes and cubes > rule.job_cubes:
-        job = chip.shapes.get("job.shape")
-        most = f"{rule.job_cubes} cubes" + (f" ({spell(job)})" if job else "")
-        notes.append(
-            f"it exists in a pod, but the largest job that is scheduled has {most}: {_said(chip, 'job.cubes')}"
+        most = f"{rule.job_cubes} cubes" + (
+            f" ({spell(chip.shapes['job.shape'])})" if "job.shape" in chip.shapes else ""
         )
+        notes.append(f"above the largest job that is scheduled, {most}: {chip.figure('job.cubes').source}")
     if rule.trust == "M":
         notes.append(f"slices and wraps of {chip.title} are from memory, without a source")
     if rule.trust == "C":
@@ -312,13 +311,8 @@ def _why_open(chip: Chip, rule: SliceRule, shape: Shape, wraps: tuple[bool, ...]
     return f"no wrap-around along {which}: {chip.title} closes an axis only at length {rule.wraps_at}"
 
 
-def _said(chip: Chip, key: str) -> str:
-    figure: Figure | None = chip.figures.get(key)
-    return figure.source if figure else "no source"
-
-
 def _no_type(text: str, chip: Chip, rule: SliceRule, table: dict[int, Shape], number: int) -> str:
-    """The error for a number that is no type: the nearest below and above, and the shape's own spelling if there is one."""
+    """The error for a number that is no type: the nearest below and above, and shapes of that size."""
     prefix = rule.prefixes[0]
     below, above = [n for n in table if n < number], [n for n in table if n > number]
     near = [f"{prefix}-{n} ({spell(table[n])})" for n in (*below[-1:], *above[:1])]

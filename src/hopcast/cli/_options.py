@@ -138,3 +138,17 @@ def one_cluster(positional: str | None, on: str | None) -> str:
         how = "twice" if on is not None else "not at all"
         raise ValueError(f"the cluster is given {how}; write it once, as in v5e:4x4 or --on v5e:4x4")
     return positional or on or ""
+
+
+def numbers(option: str, text: str | None) -> list[int] | None:
+    """Whole numbers from ``0,1,2``.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if text is None:
+        return None
+    parts = [p.strip() for p in text.split(",")]
+    if not all(p.isdecimal() for p in parts):
+        raise ValueError(f"{option} {text!r}: write whole numbers with commas, as in 0,1,2")
+    return [int(p) for p in parts]

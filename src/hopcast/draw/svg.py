@@ -13,6 +13,7 @@ from .geometry import Line, head, number, rounded, shorten
 BACK, LINES, BOXES, OVER, WORDS = range(5)
 _MARGIN = 16.0
 TITLE, SMALL = 15.0, 11.0
+LEAST_WIDTH = 440.0  # of a picture, so that a headline and a caption are not broken too often
 
 
 class Canvas:
@@ -106,9 +107,15 @@ class Canvas:
         """Text in the middle of a box."""
         self.text((box.left + box.right) / 2, (box.top + box.bottom) / 2 + size * 0.36, text, size=size, cls=cls)
 
+    def widen(self, least: float) -> None:
+        """Leave room on both sides of what is there, so that it is in the middle of at least so much."""
+        e = self.edge
+        more = max(0.0, least - (e.right - e.left)) / 2
+        self._reach(Box(e.left - more, e.top, e.right + more, e.bottom))
+
     def headline(self, title: str, under: str) -> None:
         """A title and a line under it, above all that is there."""
-        room = max(self.edge.right - self.edge.left, 420.0)
+        room = self.edge.right - self.edge.left
         lines = [(line, TITLE, "bold", 21.0) for line in wrap(title, room / 1.13, TITLE)]
         lines += [(line, SMALL, "muted", 16.0) for line in wrap(under, room, SMALL)]
         left, y = self.edge.left, self.edge.top - 12 - sum(step for *_, step in lines)
@@ -118,7 +125,7 @@ class Canvas:
 
     def footer(self, paragraphs: Sequence[str]) -> None:
         """Paragraphs below all that is there."""
-        left, room = self.edge.left, max(self.edge.right - self.edge.left, 420.0)
+        left, room = self.edge.left, self.edge.right - self.edge.left
         y = self.edge.bottom + 8
         for paragraph in paragraphs:
             for line in wrap(paragraph, room, SMALL):

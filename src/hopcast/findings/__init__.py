@@ -1,7 +1,8 @@
 """What a good colleague would point out. One file per finding; a finding is found by its file name.
 
-A file holds a docstring (what it says, in general), ``SOURCE``, ``when(answer)``: the evidence in numbers, or None where
-it does not apply, and ``gain(answer)``: a better command, or an empty string where there is nothing to do.
+A file holds a docstring (what it says, in general), ``SOURCE``, ``when(answer)``: the evidence in numbers,
+or None where it does not apply, and ``gain(answer)``: a better command, or an empty string where there is
+nothing to do.
 """
 
 import importlib

@@ -1,4 +1,7 @@
-"""all_reduce on an open axis need not be reduce_scatter and all_gather: reducing one way while broadcasting the other costs half."""
+"""all_reduce on an open axis need not be reduce_scatter, then all_gather.
+
+Reducing one way while broadcasting the other costs half.
+"""
 
 from hopcast import algorithms
 from hopcast.ir.group import Hint
@@ -7,7 +10,10 @@ from hopcast.units import show_seconds
 
 from . import _command
 
-SOURCE = "derived: reduce_scatter + all_gather on a chain moves 2 (n - 1) / n of D over each link and way, a pipelined reduce + broadcast D"
+SOURCE = (
+    "derived: reduce_scatter + all_gather on a chain moves 2 (n - 1) / n of D over each link and way, "
+    "a pipelined reduce + broadcast D"
+)
 
 
 def when(answer: Answer) -> str | None:
@@ -15,7 +21,10 @@ def when(answer: Answer) -> str | None:
     better = _pipelined(answer)
     if better is None:
         return None
-    return f"pipelined_chain reduces one way and broadcasts the other in chunks at once: {show_seconds(better)} instead of {show_seconds(answer.time)}"
+    return (
+        "pipelined_chain reduces one way and broadcasts the other in chunks at once: "
+        f"{show_seconds(better)} instead of {show_seconds(answer.time)}"
+    )
 
 
 def gain(answer: Answer) -> str:

@@ -1,28 +1,46 @@
-"""Links of other axes lie idle while this collective runs: spread over them too it could be faster."""
+"""Links of other axes lie idle while this collective runs."""
 
+import math
+
+import numpy as np
+
+from hopcast.ir.collective import NAMES, of
 from hopcast.predict import Answer
+from hopcast.price import bounds
 from hopcast.units import show_seconds
 
+from . import _command
+
 SOURCE = (
-    "jax-ml scaling-book, chapter Sharding (all_gather over several axes divides the time by their number)"
+    "jax-ml scaling-book, chapter Sharding: "
+    "an array sharded over several axes is gathered over all of them"
 )
 
 
 def when(answer: Answer) -> str | None:
-    """It runs over some axes only, and the limit with all links is clearly lower than the bound of these."""
+    """It runs over some axes only, and is not a matter of latency."""
     q = answer.question
-    axes = q.physical_axes
-    if axes is None or q.group.ranks == 1 or answer.latency > answer.bandwidth:
+    idle = _idle(answer)
+    if not idle or answer.latency > answer.bandwidth:
         return None
-    idle = [a.name for i, a in enumerate(q.cluster.topology.axes) if i not in axes and a.length > 1]
-    if not idle or answer.limit.seconds > 0.99 * answer.bound.seconds:
-        return None
+    chips = math.prod(q.cluster.topology.shape)
+    everyone = np.arange(chips, dtype=np.int32)[None]
+    whole = bounds.limit(q.cluster, of(q.collective, chips), everyone, q.size)
     return (
-        f"the links of {', '.join(idle)} are idle: with them the limit is {show_seconds(answer.limit.seconds)}, "
-        f"on {','.join(q.over) or 'these axes'} alone {show_seconds(answer.bound.seconds)}"
+        f"the links of {', '.join(idle)} are idle; the same array sharded over all axes would need "
+        f"{show_seconds(whole.seconds)} at least, "
+        f"over {','.join(q.over)} alone it needs {show_seconds(answer.bound.seconds)}"
     )
 
 
 def gain(answer: Answer) -> str:
-    """Sharding over all axes: another question, so no command answers this one faster."""
-    return ""
+    """The same array over all axes."""
+    return _command.predict(answer, over=",".join(a.name for a in answer.question.cluster.topology.axes))
+
+
+def _idle(answer: Answer) -> list[str]:
+    q = answer.question
+    axes = q.physical_axes
+    if axes is None or q.group.ranks == 1 or q.collective not in NAMES or q.collective == "permute":
+        return []
+    return [a.name for i, a in enumerate(q.cluster.topology.axes) if i not in axes and a.length > 1]

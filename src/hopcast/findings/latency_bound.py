@@ -1,4 +1,7 @@
-"""The fixed time of the hops outweighs the bytes: a faster link would not help, fewer steps or a larger size would."""
+"""The fixed time of the hops outweighs the bytes.
+
+A faster link would not help; fewer steps or a larger size would.
+"""
 
 from hopcast.predict import Answer
 from hopcast.units import show_seconds, show_size
@@ -12,7 +15,8 @@ def when(answer: Answer) -> str | None:
         return None
     cross = answer.question.size * answer.latency / answer.bandwidth if answer.bandwidth > 0 else float("inf")
     return (
-        f"latency is {answer.latency / answer.time:.0%} of the time ({show_seconds(answer.latency)} in {answer.schedule.step_count} steps); "
+        f"latency is {answer.latency / answer.time:.0%} of the time "
+        f"({show_seconds(answer.latency)} in {answer.schedule.step_count} steps); "
         f"bytes outweigh it from about {show_size(float(f'{cross:.2g}'))} on"
     )
 

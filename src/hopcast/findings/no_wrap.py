@@ -1,4 +1,4 @@
-"""An axis of this slice is open: its ends are not joined, so a collective along it takes about twice as long as on a ring."""
+"""An axis of this slice is open, its ends not joined: it takes about twice as long as a ring."""
 
 from hopcast.predict import Answer
 
@@ -17,7 +17,10 @@ def when(answer: Answer) -> str | None:
         return None
     names = ", ".join(f"{a.name} (length {a.length})" for a in open_axes)
     several = len(open_axes) > 1
-    return f"{'axes' if several else 'axis'} {names} of {q.cluster.topology.name} {'do' if several else 'does'} not wrap around: {_rule(q.cluster.family)}"
+    return (
+        f"{'axes' if several else 'axis'} {names} of {q.cluster.topology.name} "
+        f"{'do' if several else 'does'} not wrap around: {_rule(q.cluster.family)}"
+    )
 
 
 def _rule(family: str) -> str:

@@ -2,7 +2,10 @@
 
 from hopcast.predict import Answer
 
-SOURCE = "derived: on open axes middle ranks finish a phase early and their next phase takes bandwidth from the ends"
+SOURCE = (
+    "derived: on open axes middle ranks finish a phase early "
+    "and their next phase takes bandwidth from the ends"
+)
 
 
 def when(answer: Answer) -> str | None:
@@ -16,8 +19,9 @@ def when(answer: Answer) -> str | None:
     last = answer.flows.critical_path()[-1]
     rows = answer.flows.rows
     return (
-        f"flows take {answer.time / stepped - 1:.1%} longer than the same steps with barriers: ranks that finish a phase early start the "
-        f"next and share links with those that have not; the last to end is step {answer.flows.step[last]}, "
+        f"flows take {answer.time / stepped - 1:.1%} longer than the same steps with barriers: "
+        "ranks that finish a phase early start the next and share links with those that have not; "
+        f"the last to end is step {answer.flows.step[last]}, "
         f"{topology.place(int(rows.src[last]))} to {topology.place(int(rows.dst[last]))}"
     )
 

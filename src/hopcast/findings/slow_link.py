@@ -8,7 +8,7 @@ SOURCE = "derived: a ring runs at the pace of its slowest link"
 
 
 def when(answer: Answer) -> str | None:
-    """A link of the cluster is below the others of its axis, and the hottest link is one of those or of the detour."""
+    """A link is below the others of its axis, and the hottest link is one of those or of the detour."""
     q = answer.question
     topology = q.cluster.topology
     usual = np.array(
@@ -22,9 +22,8 @@ def when(answer: Answer) -> str | None:
     slow = weak[topology.bandwidth[weak] > 0]
     said = []
     if len(slow):
-        said.append(
-            f"{topology.link_name(int(slow[0]))} runs at {topology.bandwidth[slow[0]] / usual[topology.axis[slow[0]]]:.0%}"
-        )
+        rate = topology.bandwidth[slow[0]] / usual[topology.axis[slow[0]]]
+        said.append(f"{topology.link_name(int(slow[0]))} runs at {rate:.0%}")
     if len(dead):
         said.append(f"{topology.link_name(int(dead[0]))} is dead and its traffic goes round")
     return f"{len(weak)} links are below their rate: {'; '.join(said)}; {answer.bottleneck}"

@@ -1,4 +1,4 @@
-"""Axes of different length or wrap cannot all be busy all the time with one part of the array per axis order."""
+"""Axes of different length or wrap cannot all be busy all the time with one part per axis order."""
 
 from hopcast.predict import Answer
 
@@ -18,9 +18,12 @@ def when(answer: Answer) -> str | None:
     ):
         return None
     axes = " x ".join(f"{a.length}{'' if a.wraps else ' open'}" for a in q.group.axes)
-    return f"the axes are unequal ({axes}), so links wait for each other between phases: {answer.efficiency:.0%} of the bound is reached"
+    return (
+        f"the axes are unequal ({axes}), so links wait for each other between phases: "
+        f"{answer.efficiency:.0%} of the bound is reached"
+    )
 
 
 def gain(answer: Answer) -> str:
-    """Try everything else."""
-    return _command.predict(answer, algorithm="best")
+    """Try everything else, unless that was done."""
+    return "" if answer.source == "best" else _command.predict(answer, algorithm="best")

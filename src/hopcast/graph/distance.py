@@ -34,7 +34,7 @@ class Straight:
     exact: bool = True
 
     def between(self, src: Ints, dst: Ints) -> tuple[Floats, Floats]:
-        """Links and seconds from each ``src`` to its ``dst``; infinite where there is no way. Arrays broadcast."""
+        """Links and seconds from each ``src`` to its ``dst``, infinite without a way. Arrays broadcast."""
         coords = self.topology.coords
         hops, seconds = np.zeros(np.broadcast(src, dst).shape), np.zeros(np.broadcast(src, dst).shape)
         for a, axis in enumerate(self.topology.axes):
@@ -50,8 +50,8 @@ class Straight:
     def total(self, groups: Ints) -> Floats:
         """Links from every rank of a group to every other, summed over all ordered pairs: ``float64[g]``.
 
-        On a chain it is twice the sum over its cuts of the pairs that they part. On a ring it is the sum over all
-        arcs of half its length of the pairs of which one lies inside.
+        On a chain it is twice the sum over its cuts of the pairs that they part. On a ring it is the sum over
+        all arcs of half its length of the pairs of which one lies inside.
 
         Cost: O(ranks) and the lengths of the axes.
         """
@@ -73,10 +73,10 @@ class Straight:
         return total
 
     def corners(self, groups: Ints) -> Ints | None:
-        """A rank of each group from which its farthest pair is as far: ``int32[g]``; None if no such is known.
+        """A rank of each group that is an end of its farthest pair: ``int32[g]``; None if none is known.
 
-        Where the coordinates of a group are all combinations of some on each axis, and on every wrapped axis all or
-        one, the rank of least coordinates is one.
+        Where the coordinates of a group are all combinations of some on each axis, and on every wrapped axis all
+        or one, the rank of least coordinates is one.
         """
         shape = self.topology.shape
         sizes = np.ones(len(groups), np.int64)
@@ -129,9 +129,9 @@ class Searched:
 def distances(network: Usable, sources: Ints) -> Straight | Searched:
     """Distances from some vertices to all.
 
-    By coordinates on whole axes of an unbroken grid whose links of an axis have one latency. Otherwise by a search
-    from each source; but from more than 1,500 sources of a broken grid the distances of the unbroken one are
-    taken, which are never longer.
+    By coordinates on whole axes of an unbroken grid whose links of an axis have one latency. Otherwise by a
+    search from each source; but from more than 1,500 sources of a broken grid the distances of the unbroken one
+    are taken, which are never longer.
 
     Cost: O(1) by coordinates; else one search per source.
 
@@ -173,7 +173,7 @@ def _search(network: Usable, sources: Ints) -> tuple[Floats, Floats]:
 
 
 def _matrix(network: Usable, weight: Floats):  # type: ignore[no-untyped-def]
-    """The links as a sparse matrix; of parallel ones the least weight. Zeros are kept: they are links of no length."""
+    """The links as a sparse matrix; of parallel ones the least weight. Zeros are kept as links of no length."""
     from scipy.sparse import csr_array
 
     v = network.topology.vertices

@@ -29,14 +29,17 @@ class Flow:
 
 
 def max_flow(
-    topology: Topology, sources: Sequence[int], sinks: Sequence[int], allowed: Bools | None = None
+    topology: Topology,
+    sources: Sequence[int] | Ints,
+    sinks: Sequence[int] | Ints,
+    allowed: Bools | None = None,
 ) -> Flow:
     """The greatest rate from all sources together to all sinks together.
 
     At half duplex it is right too: flows that meet on a cable cancel.
 
-    Rates that are whole multiples of one rate are solved exactly. Others are rounded to 31 bits first; the value is
-    then the exact capacity of a cut that is least within one part in 2**31 for each link.
+    Rates that are whole multiples of one rate are solved exactly. Others are rounded to 31 bits first; the value
+    is then the exact capacity of a cut that is least within one part in 2**31 for each link.
 
     Args:
         topology: Links of bandwidth 0 are dead.
@@ -58,8 +61,9 @@ def max_flow(
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-    if set(sources) & set(sinks):
-        raise ValueError(f"vertices {sorted(set(sources) & set(sinks))} are both sources and sinks")
+    both = np.intersect1d(sources, sinks)
+    if len(both):
+        raise ValueError(f"vertices {both.tolist()} are both sources and sinks; the two must differ")
     v = topology.vertices
     rate = topology.bandwidth[topology.wire]
     links = np.flatnonzero(_live(topology, allowed) & (rate > 0))
@@ -76,6 +80,11 @@ def max_flow(
     side[breadth_first_order(left, v, return_predecessors=False)] = True
     cut = links[side[topology.src[links]] & ~side[topology.dst[links]]]
     return Flow(float(rate[cut].sum()), cut.astype(np.int32), side[:v])
+
+
+def max_flow_between(topology: Topology, sources: Sequence[int] | Ints, sinks: Sequence[int] | Ints) -> float:
+    """The value of `max_flow`, bytes/s: what can cross between two sets, switches on the side that lets least through."""
+    return max_flow(topology, sources, sinks).value
 
 
 def disjoint_routes(topology: Topology, src: int, dst: int, allowed: Bools | None = None) -> list[list[int]]:

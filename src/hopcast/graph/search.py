@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hopcast.ir.topology import Ints, Topology
+from hopcast.ir.topology import Bools, Ints, Topology
 
 
 class Neighbours:
@@ -13,7 +13,7 @@ class Neighbours:
         allowed: ``bool[m]``, links that may be used; all live ones if not given.
     """
 
-    def __init__(self, topology: Topology, allowed: Ints | None = None) -> None:
+    def __init__(self, topology: Topology, allowed: Bools | None = None) -> None:
         usable = topology.bandwidth > 0 if allowed is None else allowed & (topology.bandwidth > 0)
         links = np.flatnonzero(usable)
         order = links[np.argsort(topology.src[links], kind="stable")]
@@ -23,7 +23,7 @@ class Neighbours:
         self._vertices = topology.vertices
 
     def tree(self, source: int) -> Ints:
-        """``int32[v]``: the link by which each vertex is first reached; -1 for the source and where there is no way."""
+        """``int32[v]``: the link that first reaches each vertex; -1 for the source and where there is no way."""
         into, _ = self._search(source)
         return into
 

@@ -1,4 +1,4 @@
-"""The live links of a network that may be used, the components it falls into, and what sets of links carry."""
+"""The live links of a network that may be used, its components, and what sets of links carry."""
 
 from dataclasses import dataclass
 
@@ -65,12 +65,13 @@ class Usable:
     def at_vertices(self) -> tuple[Floats, Floats, Floats]:
         """What can leave each vertex, enter it, and both together: three ``float64[v]``, bytes/s."""
         v, rate = self.topology.vertices, self.rate[self.wire]
-        out, into = np.bincount(self.src, rate, v), np.bincount(self.dst, rate, v)
+        out, into = (np.bincount(ends, rate, v).astype(float) for ends in (self.src, self.dst))
         if not self.shared:
             return out, into, out + into
         key = np.concatenate([self.src, self.dst]).astype(np.int64) * len(self.rate) + np.tile(self.wire, 2)
         key = np.unique(key)
-        return out, into, np.bincount(key // len(self.rate), self.rate[key % len(self.rate)], v)
+        both = np.bincount(key // len(self.rate), self.rate[key % len(self.rate)], v).astype(float)
+        return out, into, both
 
 
 def usable(topology: Topology, allowed: Bools | None = None) -> Usable:
@@ -91,11 +92,10 @@ def usable(topology: Topology, allowed: Bools | None = None) -> Usable:
     if np.any(component) or np.any(wire != links):
         order = np.lexsort((links, wire, component[topology.src[links]]))
         links, wire = links[order], wire[order]
-    number = np.cumsum(np.diff(wire, prepend=-1) != 0) - 1
-    return Usable(
-        topology, links, topology.src[links], topology.dst[links], component, int(component.max(initial=-1)) + 1,
-        number, rate[wire[np.flatnonzero(np.diff(wire, prepend=-1))]], straight,
-    )  # fmt: skip
+    new = np.diff(wire, prepend=-1) != 0
+    count = int(component.max(initial=-1)) + 1
+    ends = topology.src[links], topology.dst[links]
+    return Usable(topology, links, *ends, component, count, np.cumsum(new) - 1, rate[wire[new]], straight)
 
 
 def is_straight(topology: Topology, live: Bools) -> bool:

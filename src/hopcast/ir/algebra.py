@@ -16,8 +16,8 @@ from .topology import Floats, Ints
 def reverse(schedule: Schedule) -> Schedule:
     """The mirror image: steps backwards, every send the other way.
 
-    all_gather becomes reduce_scatter and broadcast becomes reduce (copies turn into sums), and back; gather and scatter
-    are each other's mirror. It is right where no rank receives a chunk that it already has.
+    all_gather becomes reduce_scatter and broadcast becomes reduce (copies turn into sums), and back; gather
+    and scatter are each other's mirror. It is right where no rank receives a chunk that it already has.
     """
     was = schedule.collective
     name = REVERSE[was.name]
@@ -39,7 +39,8 @@ def then(first: Schedule, second: Schedule, name: str) -> Schedule:
     """One after the other on the same chunks: ``then(reduce_scatter, all_gather, "all_reduce")``.
 
     Raises:
-        ValueError: if the two cut the array differently, or the second starts from what the first does not give.
+        ValueError: if the two cut the array differently, or the second starts from what the first does not
+            give.
     """
     if first.chunks != second.chunks or not np.array_equal(first.collective.goal, second.collective.origin):
         raise ValueError(f"{second!r} does not start where {first!r} ends")
@@ -72,8 +73,8 @@ def beside(
     Args:
         parts: Schedules of one collective over the same groups.
         share: Part of D that each takes; equal if not given.
-        one_lane: Keep lane numbers, so that a rank's sends of one step in all parts finish before its next step;
-            otherwise the parts are pipelines of their own.
+        one_lane: Keep lane numbers, so that a rank's sends of one step in all parts finish before its next
+            step; otherwise the parts are pipelines of their own.
     """
     weight = (
         np.full(len(parts), 1 / len(parts)) if share is None else np.asarray(share, float) / np.sum(share)
@@ -85,8 +86,9 @@ def beside(
         else np.concatenate([[0], np.cumsum([p.lanes for p in parts])[:-1]])
     )
     head = parts[0].collective
-    columns = (np.concatenate([getattr(p.collective, c) for p in parts]) for c in ("origin", "goal"))
-    whole = Collective(head.name, head.ranks, *columns, head.root, head.shift)
+    origin = np.concatenate([p.collective.origin for p in parts])
+    goal = np.concatenate([p.collective.goal for p in parts])
+    whole = Collective(head.name, head.ranks, origin, goal, head.root, head.shift)
     own = [np.full(p.chunks, 1 / p.chunks) if p.share is None else p.share for p in parts]
     cells: Floats | None = np.concatenate([w * s for w, s in zip(weight, own, strict=True)])
     if cells is not None and np.all(cells == cells[0]):
@@ -120,8 +122,9 @@ def beside(
 def over(schedule: Schedule, lines: Ints, base: Ints, scale: int, collective: Collective) -> Schedule:
     """A schedule of one axis as a phase of a larger one: the same on every line, on blocks of chunks.
 
-    Shapes: ``lines`` is ``int32[l, n]``, the local ranks of each line; ``base`` is ``int32[l]``, the chunk at which the
-    line's part of the array begins. Chunk c of the small schedule is the ``scale`` chunks from ``base + c * scale``.
+    Shapes: ``lines`` is ``int32[l, n]``, the local ranks of each line; ``base`` is ``int32[l]``, the chunk at
+    which the line's part of the array begins. Chunk c of the small schedule is the ``scale`` chunks from
+    ``base + c * scale``.
 
     Args:
         schedule: Of n ranks.
@@ -134,11 +137,15 @@ def over(schedule: Schedule, lines: Ints, base: Ints, scale: int, collective: Co
     def make(i: int) -> Sends:
         rows = _unwrap(schedule.make(i), schedule.chunks)
         chunk = base[:, None] + (rows.chunk * scale)[None]
-        many = [
-            np.broadcast_to(c[None], chunk.shape).ravel() for c in (rows.count * scale, rows.op, rows.lane)
-        ]
-        where = (lines[:, rows.src].ravel(), lines[:, rows.dst].ravel())
-        return Sends(*(c.astype(np.int32) for c in (*where, chunk.ravel(), many[0])), many[1], many[2])
+        times = len(lines)
+        return Sends(
+            lines[:, rows.src].ravel().astype(np.int32),
+            lines[:, rows.dst].ravel().astype(np.int32),
+            chunk.ravel().astype(np.int32),
+            np.tile(rows.count * scale, times).astype(np.int32),
+            np.tile(rows.op, times),
+            np.tile(rows.lane, times),
+        )
 
     def pattern(i: int) -> Hashable:
         return ("over", lines.tobytes() if lines.size < 64 else id(lines), scale, schedule.key(i))
@@ -184,9 +191,10 @@ def chain_steps(phases: Sequence[Schedule], collective: Collective) -> Schedule:
 
 
 def stretch(schedule: Schedule, pieces: int) -> Schedule:
-    """The same moves in ``pieces`` times as many steps of a part each: every chunk is cut, one part after another.
+    """The same moves in ``pieces`` times as many steps, each of a part of every chunk.
 
-    So phases of different numbers of steps can keep step with each other.
+    Every chunk is cut, and one part goes after another. So phases of different numbers of steps can keep step
+    with each other.
     """
     if pieces == 1:
         return schedule
@@ -225,11 +233,15 @@ def lay(schedule: Schedule, groups: Ints, vertices: int) -> Schedule:
 
     def make(i: int) -> Sends:
         rows = schedule.make(i)
-        many = (
-            np.broadcast_to(c[None], (len(groups), len(rows))).ravel()
-            for c in (rows.chunk, rows.count, rows.op, rows.lane)
+        times = len(groups)
+        return Sends(
+            groups[:, rows.src].ravel(),
+            groups[:, rows.dst].ravel(),
+            np.tile(rows.chunk, times),
+            np.tile(rows.count, times),
+            np.tile(rows.op, times),
+            np.tile(rows.lane, times),
         )
-        return Sends(groups[:, rows.src].ravel(), groups[:, rows.dst].ravel(), *many)
 
     return replace(
         schedule,

@@ -35,9 +35,11 @@ class Cluster:
         family: The word before the colon.
         routing: Name of the routing rule (a file of ``routing/``).
         options: What was asked for behind the shape, for example ``latency=0``.
-        figures: Numbers of the hardware by dotted key, for example ``hbm.bandwidth``; empty on generic families.
+        figures: Numbers of the hardware by dotted key, for example ``hbm.bandwidth``; empty on generic
+            families.
         library: Whose collectives run on it where nothing is said: ``xla``, ``nccl``, ``rccl`` or none.
-        notes: What a reader should know: assumptions, disputes, derived counts.
+        notes: What a reader of `show` should know: wraps that are missing, disputes, derived counts.
+        assumed: What was not given and had to be assumed; said with every answer.
         facts: Counts that are not links: ``hosts``, ``vms``, ``devices``, ``cubes``.
     """
 
@@ -50,6 +52,7 @@ class Cluster:
     library: str = ""
     notes: tuple[str, ...] = ()
     facts: Mapping[str, int] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Cluster({self.name}, chips={self.topology.chips})"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .topology import Ints
+from .topology import AnyInts, Ints
 
 ALL = -1
 NAMES = (
@@ -76,7 +76,7 @@ class Collective:
 
 
 def of(
-    name: str, ranks: int, owner: Ints | None = None, *, root: int = 0, shift: int = 1, parts: int = 1
+    name: str, ranks: int, owner: AnyInts | None = None, *, root: int = 0, shift: int = 1, parts: int = 1
 ) -> Collective:
     """The collective of that name.
 
@@ -84,7 +84,8 @@ def of(
         name: One of NAMES.
         ranks: n.
         owner: ``int32[c]``, the rank of each chunk's shard; default ``parts`` chunks for each rank in order.
-            For all_to_all the default is chunk ``src * n + dst``; for all_reduce, broadcast and reduce ``parts`` chunks.
+            For all_to_all the default is chunk ``src * n + dst``; for all_reduce, broadcast and reduce
+            ``parts`` chunks.
         root: For the rooted ones.
         shift: For permute.
         parts: Chunks of one shard.

@@ -12,15 +12,16 @@ from .topology import Axis, Ints
 class Group:
     """What a builder sees of the ranks that take part: a small grid, or the ports of a switch.
 
-    A group is one of several equal ones (the rows of a torus, say); builders number its ranks 0..n-1, row-major over
-    ``axes``, and `algebra.lay` puts the schedule on all of them.
+    A group is one of several equal ones (the rows of a torus, say); builders number its ranks 0..n-1,
+    row-major over ``axes``, and `algebra.lay` puts the schedule on all of them.
 
     Shapes: ``all_groups`` is ``int32[groups, n]`` of ranks of the cluster.
 
     Attributes:
         axes: Axes of the group; one axis where ranks are joined by a switch.
         switched: Whether ranks are joined by a switch, any rank reaching any other in one hop.
-        bandwidth: One way, of one link of each axis (of one port of the switch), bytes/s; 0 where links of it differ.
+        bandwidth: One way, of one link of each axis (of one port of the switch), bytes/s; 0 where links of it
+            differ.
         latency: One hop along each axis (one crossing of the switch), seconds.
         all_groups: The ranks of every group.
         apart: Whether no link serves two groups, so that one group tells the time of all.
@@ -54,7 +55,7 @@ class Group:
 
     @property
     def uniform(self) -> bool:
-        """Whether besides each link serves one group only, both ways at once: what makes a closed form exact."""
+        """Whether besides each link serves one group only, both ways at once: then a closed form is exact."""
         return self.uniform_rates and self.apart and self.duplex
 
     @property

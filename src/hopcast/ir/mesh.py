@@ -1,4 +1,4 @@
-"""Logical axes over the chips of a cluster, and the groups of ranks that a collective over some of them has."""
+"""Logical axes over the chips of a cluster, and the groups of ranks of a collective over some of them."""
 
 import itertools
 import math
@@ -84,10 +84,12 @@ def logical(cluster: Cluster, axes: Sequence[tuple[str, int]], order: str = "") 
     Args:
         cluster: Its chips are laid out.
         axes: Names and lengths; their product is the number of chips.
-        order: ``jax`` as jax.make_mesh lays a TPU slice out, ``row`` by chip number; default jax on TPUs, else row.
+        order: ``jax`` as jax.make_mesh lays a TPU slice out, ``row`` by chip number; default jax on TPUs,
+            else row.
 
     Raises:
-        InputError: if the product is wrong, a name stands twice, or jax's order would have to split a physical axis.
+        InputError: if the product is wrong, a name stands twice, or jax's order would have to split a
+            physical axis.
     """
     topology, shape = cluster.topology, tuple(length for _, length in axes)
     names = tuple(name for name, _ in axes)
@@ -95,7 +97,8 @@ def logical(cluster: Cluster, axes: Sequence[tuple[str, int]], order: str = "") 
         raise InputError(f"mesh {_spell(axes)} names an axis twice")
     if math.prod(shape) != topology.chips:
         raise InputError(
-            f"mesh {_spell(axes)} has {math.prod(shape)} ranks and {cluster.name} has {topology.chips}; they must be equal"
+            f"mesh {_spell(axes)} has {math.prod(shape)} ranks and {cluster.name} has {topology.chips}; "
+            "they must be equal"
         )
     order = order or ("jax" if cluster.library == "xla" else "row")
     if order == "jax":
@@ -115,7 +118,8 @@ def from_order(cluster: Cluster, axes: Sequence[tuple[str, int]], chips: Sequenc
     shape = tuple(length for _, length in axes)
     if sorted(chips) != list(range(cluster.topology.chips)) or math.prod(shape) != len(chips):
         raise InputError(
-            f"{label}: an order lists each of the {cluster.topology.chips} chips of {cluster.name} once; it has {len(chips)} entries"
+            f"{label}: an order lists each of the {cluster.topology.chips} chips of {cluster.name} once; "
+            f"it has {len(chips)} entries"
         )
     return Mesh(
         tuple(n for n, _ in axes), np.array(chips, np.int32).reshape(shape), (None,) * len(shape), label
@@ -141,10 +145,10 @@ def _jax_order(topology: Topology, names: tuple[str, ...], shape: tuple[int, ...
             (c for c in choices if math.prod(free[a] for a in c) == shape[i]), () if shape[i] == 1 else None
         )
         if fit is None:
+            left = ", ".join(f"{topology.axes[a].name}={n}" for a, n in free.items()) or "none"
             raise InputError(
-                f"mesh {spelled}: axis {names[i]}={shape[i]} is no product of whole axes of {topology.name} that are left "
-                f"({', '.join(f'{topology.axes[a].name}={n}' for a, n in free.items()) or 'none'}), so jax.make_mesh refuses it; "
-                "use other lengths or --order row"
+                f"mesh {spelled}: axis {names[i]}={shape[i]} is no product of whole axes of {topology.name} "
+                f"that are left ({left}), so jax.make_mesh refuses it; use other lengths or --order row"
             )
         taken[i] = fit
         free = {a: n for a, n in free.items() if a not in fit}
@@ -157,7 +161,7 @@ def _jax_order(topology: Topology, names: tuple[str, ...], shape: tuple[int, ...
 def _row_factors(
     physical_shape: tuple[int, ...], shape: tuple[int, ...]
 ) -> tuple[tuple[Factor, ...] | None, ...]:
-    """Which parts of physical axes the logical axes are, when both are row-major; None where they do not line up."""
+    """Which parts of physical axes the logical axes are, both row-major; None where they do not line up."""
     left = [(a, n, 1) for a, n in enumerate(physical_shape)]
     found: list[tuple[Factor, ...] | None] = []
     for length in reversed(shape):
@@ -233,7 +237,7 @@ def group(cluster: Cluster, mesh: Mesh, over: Sequence[str] = ()) -> Group:
 
 
 def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float, float, bool]] | None:
-    """The physical axes of logical axis i: axis, bandwidth, latency, and whether its groups share no links."""
+    """The physical axes of logical axis i: axis, bandwidth, latency, whether its groups share no links."""
     factors = mesh.factors[i]
     if factors is None:
         return None

@@ -79,7 +79,8 @@ class Schedule:
         make: Step number to sends.
         share: ``float64[chunks]``, the part of D that each chunk is, summing to 1; None: equal chunks.
         lanes: Lane numbers are below this.
-        pattern: Step number to a key; steps with equal keys have the same src, dst and bytes. None: no two are known to be.
+        pattern: Step number to a key; steps with equal keys have the same src, dst and bytes. None: no two
+            are known to be.
     """
 
     collective: Collective
@@ -114,7 +115,7 @@ class Schedule:
     def bytes(self, rows: Sends, size: float) -> Floats:
         """Bytes of each send when the group's whole array has ``size`` bytes: ``float64[m]``."""
         if self.share is None:
-            return rows.count * (size / self.chunks)
+            return rows.count.astype(np.float64) * (size / self.chunks)
         if not self._ends:
             self._ends.append(np.concatenate([[0.0], np.cumsum(self.share)]))
         ends = self._ends[0]

@@ -1,12 +1,15 @@
 """A network as columns of directed links."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
-Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+Ints = npt.NDArray[np.int32]
+AnyInts = npt.NDArray[np.integer[Any]]  # what functions take that convert or only index
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,8 @@ class Axis:
     Attributes:
         name: ``x``, ``y``, ``z`` ...; of a mesh, the user's own word.
         length: Chips along it.
-        wraps: Whether the last chip has a link to the first. An axis of length 2 is one cable and never wraps.
+        wraps: Whether the last chip has a link to the first. An axis of length 2 is one cable and never
+            wraps.
     """
 
     name: str
@@ -43,7 +47,8 @@ class Topology:
         axis: ``int32[m]``, index into ``axes``.
         bandwidth: ``float64[m]``, bytes/s in this direction; 0 is a dead link.
         latency: ``float64[m]``, seconds; the latency of a route is the sum over its links.
-        wire: ``int32[m]``, the link whose bandwidth is drawn on: itself, or at half duplex the cable's first link.
+        wire: ``int32[m]``, the link whose bandwidth is drawn on: itself, or at half duplex the cable's first
+            link.
         axes: The physical axes.
         coords: ``int32[chips, d]``.
         port: ``int32[chips, d, 2]``, the link of a chip along an axis, up and down; -1 where there is none.

@@ -49,13 +49,13 @@ class Traffic:
     def leaving(self, inside: Bools) -> Floats:
         """The least part of D that must go from some ranks to the others of the group.
 
-        A copy leaves once if its holder is inside and somebody outside needs it. A sum leaves once if a contribution
-        is inside and somebody outside needs it: what is inside can be summed first.
+        A copy leaves once if its holder is inside and somebody outside needs it. A sum leaves once if a
+        contribution is inside and somebody outside needs it: what is inside can be summed first.
 
         Shapes: ``inside`` is ``bool[..., n]``; the result is ``float64[...]``.
 
-        Source: ALL and single ends of ir.collective; for the named collectives ForestColl (arXiv:2402.06787) and the
-        cut arguments of Thompson 1979, Area-time complexity for VLSI.
+        Source: Thompson 1979, Area-time complexity for VLSI (what must cross a cut); Zhao et al. 2024,
+        arXiv:2402.06787 (for collectives).
 
         >>> parts = standard("all_gather", 4)
         >>> parts.leaving(np.array([[True, True, False, False], [True, True, True, True]])).tolist()
@@ -86,16 +86,16 @@ class Traffic:
         return out, into
 
     def transfers(self, parts: Ints) -> Floats:
-        """The least part of D, times sends, between the parts that a group falls into, if only ranks sum and copy.
+        """What must be sent between the parts that a group falls into, in D, if only ranks sum and copy.
 
-        A sum for one rank: every other part sends once. A copy for all: every other part receives once. A sum for all
-        needs both, for until some part knows the sum all others have sent, and afterwards all others receive.
+        A sum for one rank: every other part sends once. A copy for all: every other part receives once. A sum for
+        all needs both, for until some part knows the sum all others have sent, and afterwards all others receive.
         Single pairs are left out: on them the ports give as much.
 
         Shapes: ``parts`` is ``int[g]``, the number of parts of each group; the result is ``float64[g]``.
 
         Source: 2 (n - 1) one-way calls of gossiping, Hedetniemi, Hedetniemi and Liestman 1988,
-        doi:10.1002/net.3230180406; on a network of cables packed trees reach it (Tutte 1961, Nash-Williams 1961).
+        doi:10.1002/net.3230180406; packed trees reach it on cables (Tutte 1961, Nash-Williams 1961).
         """
         per_part = 2 * self.summed_everywhere + self.summed_at.sum() + self.copied_from.sum()
         return np.asarray(per_part * (parts - 1), float)
@@ -161,8 +161,8 @@ def traffic(collective: Collective, share: Floats | None = None) -> Traffic:
     each = 0.0
     if n > 1 and len(key) == n * (n - 1) and np.allclose(between, between[0], rtol=1e-12, atol=0):
         each, key, between = float(between.min()), key[:0], between[:0]
+    at, by = np.bincount(goal[one], part[one], n), np.bincount(origin[all_ends], part[all_ends], n)
     return Traffic(
-        n, float(part[summed & everywhere].sum()), np.bincount(goal[one], part[one], n),
-        np.bincount(origin[all_ends], part[all_ends], n), each,
-        (key // n).astype(np.int32), (key % n).astype(np.int32), between,
+        n, float(part[summed & everywhere].sum()), at.astype(float), by.astype(float), each,
+        (key // n).astype(np.int32), (key % n).astype(np.int32), between.astype(float),
     )  # fmt: skip

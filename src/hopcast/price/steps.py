@@ -47,9 +47,13 @@ class Router:
 
 
 def link_load(found: Routes, volume: Floats, links: int, wire: Ints) -> Floats:
-    """Bytes over each link when send i has ``volume[i]`` bytes: ``float64[m]``, on the link that stands for the wire."""
+    """Bytes over each link when send i has ``volume[i]`` bytes.
+
+    Shapes: k sends, m links. ``volume`` is ``float64[k]``; the result ``float64[m]``, counted on the link
+    that stands for the wire.
+    """
     piece = volume[found.pair] * found.weight
-    return np.bincount(wire[found.links], np.repeat(piece, found.hops), links)
+    return np.asarray(np.bincount(wire[found.links], np.repeat(piece, found.hops), links), np.float64)
 
 
 def steps(schedule: Schedule, cluster: Cluster, size: float) -> Steps:

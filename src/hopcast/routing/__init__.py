@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from hopcast import registry
 from hopcast.ir.cluster import Cluster
-from hopcast.ir.topology import Floats, Ints, Topology
+from hopcast.ir.topology import AnyInts, Floats, Ints, Topology
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Routes:
 
 
 def assemble(
-    topology: Topology, pair: Ints, weight: Floats, hops: npt.NDArray[np.int64], links: Ints
+    topology: Topology, pair: AnyInts, weight: Floats, hops: npt.NDArray[np.int64], links: AnyInts
 ) -> Routes:
     """Routes from their columns; latency is added up over the links."""
     start = np.concatenate([[0], np.cumsum(hops)])

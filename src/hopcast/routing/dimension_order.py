@@ -1,7 +1,9 @@
 """Axis after axis, the shorter way round each; at exactly half way round, half of the bytes each way.
 
-Source: Dally and Towles 2004, Principles and Practices of Interconnection Networks, section 8.4 (dimension-order routing).
 Balanced on any torus or mesh when all pairs send alike: the busiest axis carries its least possible load.
+
+Source: Dally and Towles 2004, Principles and Practices of Interconnection Networks, section 8.4
+(dimension-order routing).
 """
 
 from dataclasses import replace

@@ -34,7 +34,8 @@ def _walk(topology: Topology, into: Ints, source: int, vertex: int) -> npt.NDArr
         link = int(into[vertex])
         if link < 0:
             raise InputError(
-                f"{topology.name}: dead links leave no route from {topology.place(source)} to {topology.place(goal)}"
+                f"{topology.name}: dead links leave no route "
+                f"from {topology.place(source)} to {topology.place(goal)}"
             )
         back.append(link)
         vertex = int(topology.src[link])

@@ -6,8 +6,9 @@ No barrier. A send is ready when
 (b) every earlier-step send that reads the cells which it overwrites at ``dst`` has left,
 (c) all sends of earlier steps on the same (src, lane) have arrived.
 
-A ready send waits the latency of its route; then its bytes flow over the whole route at once at the max-min fair rate of
-all active flows, and it is received when its last byte arrives. A send whose shortest routes tie is that many flows.
+A ready send waits the latency of its route; then its bytes flow over the whole route at once at the max-min
+fair rate of all active flows, and it is received when its last byte arrives. A send whose shortest routes tie
+is that many flows.
 """
 
 from dataclasses import dataclass
@@ -87,7 +88,8 @@ def simulate(schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0
         count += len(part)
         if count > MOST_FLOWS:
             raise InputError(
-                f"flows of more than {MOST_FLOWS:,} sends ({schedule!r}) are too many for this engine; use --price steps"
+                f"flows of more than {MOST_FLOWS:,} sends ({schedule!r}) are too many for this engine; "
+                "use --price steps"
             )
     rows = join(parts)
     step = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
@@ -102,7 +104,7 @@ def simulate(schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0
     )
     return Flows(
         float(run.end.max(initial=0.0)),
-        load,
+        np.asarray(load, np.float64),
         run.ready,
         run.start,
         run.end,

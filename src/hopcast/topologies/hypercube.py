@@ -1,4 +1,6 @@
-"""A grid of axes of length 2: each chip is joined to those whose number differs in one bit. ``hypercube:4`` has 16 chips.
+"""A grid of axes of length 2: each chip is joined to those whose number differs in one bit.
+
+``hypercube:4`` has 16 chips.
 
 Source: Dally and Towles 2004, Principles and Practices of Interconnection Networks, chapter 5 (2-ary n-cube).
 """
@@ -29,4 +31,4 @@ def diameter(shape: Sequence[int]) -> int:
 
 def cut(shape: Sequence[int]) -> int:
     """Links one way between the two halves."""
-    return 2 ** (shape[0] - 1)
+    return int(2 ** (shape[0] - 1))

@@ -1,6 +1,7 @@
 """Chips on a closed line, each joined to two neighbours.
 
-Source: Dally and Towles 2004, Principles and Practices of Interconnection Networks, chapter 5 (a k-ary 1-cube).
+Source: Dally and Towles 2004, Principles and Practices of Interconnection Networks, chapter 5
+(a k-ary 1-cube).
 """
 
 from collections.abc import Sequence

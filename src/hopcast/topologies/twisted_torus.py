@@ -1,11 +1,12 @@
 """A torus of axes n and 2n whose short axes are twisted: ``torus:4x4x8,twisted``.
 
-Crossing the wrap-around of an axis of length n also moves by n along every axis of length 2n. All links then look
-alike, and pairs of chips are nearer to each other than on the straight torus: 4x4x8 has diameter 6 in place of 8 and
-3.4375 hops on average in place of 4.
+Crossing the wrap-around of an axis of length n also moves by n along every axis of length 2n. All links
+then look alike, and pairs of chips are nearer to each other than on the straight torus: 4x4x8 has diameter
+6 in place of 8 and 3.4375 hops on average in place of 4.
 
-Source: Camara, Moreto, Vallejo, Beivide, Miguel-Alonso, Martinez and Navaridas 2010, Twisted torus topologies for enhanced
-interconnection networks, doi:10.1109/TPDS.2010.30; shapes: https://docs.cloud.google.com/tpu/docs/v4 (read 2026-11-29).
+Source: Camara, Moreto, Vallejo, Beivide, Miguel-Alonso, Martinez and Navaridas 2010, Twisted torus
+topologies for enhanced interconnection networks, IEEE TPDS 21(12), 1765; which shapes TPUs have:
+https://docs.cloud.google.com/tpu/docs/v4 (read 2026-11-29).
 """
 
 import math
@@ -26,8 +27,8 @@ SHAPES = "n x 2n, n x n x 2n or n x 2n x 2n with n a multiple of 4, such as 4x8,
 def twistable(shape: Sequence[int]) -> bool:
     """Whether a torus of this shape, in any order of its axes, can be twisted.
 
-    >>> twistable((4, 4, 8)), twistable((8, 8, 4)), twistable((4, 4, 4)), twistable((4, 4, 16)), twistable((6, 6, 12))
-    (True, True, False, False, False)
+    >>> twistable((4, 4, 8)), twistable((8, 8, 4)), twistable((4, 4, 4)), twistable((6, 6, 12))
+    (True, True, False, False)
     """
     n = min(shape)
     return len(shape) in (2, 3) and n % 4 == 0 and set(shape) == {n, 2 * n}
@@ -36,7 +37,7 @@ def twistable(shape: Sequence[int]) -> bool:
 def build(
     name: str, shape: Sequence[int], bandwidth: float, latency: float, half_duplex: bool = False
 ) -> Topology:
-    """A twisted torus. Ports, coordinates and axes are those of the torus; only the wrap-arounds lead elsewhere.
+    """A twisted torus. Ports, coordinates and axes are the torus's; only wrap-arounds lead elsewhere.
 
     Args:
         name: For messages.
@@ -75,5 +76,5 @@ def diameter(shape: Sequence[int]) -> int:
 
 
 def cut(shape: Sequence[int]) -> int:
-    """Links one way between the two halves of any axis: that of a long axis is crossed by all twisted wrap-arounds."""
+    """Links one way between the two halves of any axis: twisted wrap-arounds cross those of a long one."""
     return 2 * math.prod(shape) // min(shape)

@@ -54,7 +54,7 @@ def place(
     """Cluster, mesh and groups."""
     found = cluster_of(cluster, slow, dead)
     axes = (over.replace(" ", "").split(",") if over else []) if isinstance(over, str) else list(over or [])
-    warnings = list(found.notes)
+    warnings = list(found.assumed)
     layout = mesh_of(mesh, found, order)
     if layout is None:
         layout = meshes.physical(found.topology)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hopcast.graph.flow import max_flow
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.topology import Topology
 from hopcast.names import InputError, unknown
@@ -36,9 +37,8 @@ def capacity(topology: Topology, inside: npt.NDArray[np.bool_]) -> float:
         crosses = inside[topology.src] & ~inside[topology.dst]
         wires = np.unique(topology.wire[crosses])
         return float(topology.bandwidth[wires].sum())
-    from hopcast.graph.flow import max_flow_between
-
-    return max_flow_between(topology, np.flatnonzero(inside), np.flatnonzero(~inside))
+    inner, outer = (np.flatnonzero(side).tolist() for side in (inside, ~inside))
+    return max_flow(topology, inner, outer).value
 
 
 def _cut(topology: Topology, what: str, inside: npt.NDArray[np.bool_]) -> Cut:
@@ -105,4 +105,4 @@ def bisect(cluster: str | Cluster, *, split: str = "", by: str = "chips") -> Res
         "one_way_GBps": cut.one_way / 1e9,
         "both_ways_GBps": (cut.one_way if topology.half_duplex else cut.one_way + cut.other_way) / 1e9,
     }
-    return Result([row], (), None, (), where.notes, {"cluster": where.name, "split": split}, cut)
+    return Result([row], (), None, (), where.assumed, {"cluster": where.name, "split": split}, cut)

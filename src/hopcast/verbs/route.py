@@ -79,7 +79,7 @@ def route(
         shown,
         f"{show_size(nbytes)} on {where.name}",
         notes,
-        where.notes,
+        where.assumed,
         {"cluster": where.name, "size_bytes": nbytes},
         found,
     )

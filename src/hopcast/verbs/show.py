@@ -56,7 +56,10 @@ def show(cluster: str | Cluster) -> Result:
     counts = " x ".join(str(n) for n in topology.shape)
     title = f"{where.name}: {counts} = {topology.chips} chips"
     shown = [k for k, v in row.items() if v is not None and v != []]
-    return Result([row], shown, title, [*where.notes, *figures(where)], (), {"cluster": where.name}, where)
+    listed = figures(where)
+    sources = ["one-way bandwidths, with trust (A primary source, B relayed, C derived, M from memory) and source:\n" + listed]
+    notes = [*where.notes, *(sources if listed else [])]
+    return Result([row], shown, title, notes, where.assumed, {"cluster": where.name}, where)
 
 
 def _one(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | None:
@@ -81,14 +84,14 @@ def _levels(where: Cluster) -> list[Row]:
     return found
 
 
-def figures(where: Cluster) -> list[str]:
-    """The numbers of the hardware with source and trust, and what other sources say."""
+def figures(where: Cluster) -> str:
+    """The numbers of the hardware with source and trust, and what other sources say, a line each."""
     lines = []
     for key, figure in sorted(where.figures.items()):
         spell = _UNIT.get(key.rpartition(".")[2], lambda v: f"{v:g}")
-        line = f"{key} = {spell(figure.value)} [{figure.trust}: {figure.source}, {figure.seen}]"
-        lines.append(line + "".join(f"; also: {o}" for o in figure.other))
-    return lines
+        lines.append(f"  {key:<26} {spell(figure.value):<10} {figure.trust}  {figure.source} ({figure.seen})")
+        lines += [f"  {'':<26} but also   {o}" for o in figure.other]
+    return "\n".join(lines)
 
 
 def distances(topology: Topology) -> tuple[int, float]:

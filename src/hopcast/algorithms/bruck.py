@@ -1,0 +1,61 @@
+"""Distances by their binary digits: ceil(log2 n) steps for any number of ranks.
+
+all_gather: before step k rank r holds the chunks r .. r + 2^k - 1 and sends them (in the last step as many as
+are still missing) to rank r - 2^k. all_to_all: in step k every message whose distance dst - src has bit k
+moves 2^k ranks on, so that it arrives when all bits of its distance are done; a message is passed on by up to
+log2 n ranks.
+
+Cost: k = ceil(log2 n) steps; on a switch all_gather T = k alpha + D (n - 1) / (n W); all_to_all T = k alpha +
+D b / (n^2 W), where b counts the bits set in 1 .. n - 1, (n / 2) log2 n for n = 2^k.
+"""
+
+import numpy as np
+
+from hopcast.ir.collective import of
+from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.schedule import Schedule, Sends, one_group, sends
+
+from ._rounds import on_switch, rounds
+
+SOURCE = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997, doi:10.1109/71.642949"
+
+
+def all_gather(group: Group, hint: Hint) -> Schedule:
+    """Runs of chunks double, cyclically."""
+    n, rank = group.ranks, np.arange(group.ranks)
+
+    def make(i: int) -> Sends:
+        return sends(rank, (rank - (1 << i)) % n, rank, min(1 << i, n - (1 << i)))
+
+    return Schedule(of("all_gather", n), "bruck", one_group(n), n, rounds(n), make)
+
+
+def all_to_all(group: Group, hint: Hint) -> Schedule:
+    """Messages go on by the bits of their distance, lowest first."""
+    n = group.ranks
+
+    def make(i: int) -> Sends:
+        distance = np.arange(n)[np.arange(n) >> i & 1 == 1]
+        src = np.repeat(np.arange(n), len(distance))
+        ahead = np.tile(distance, n)
+        at = (src + ahead % (1 << i)) % n
+        return sends(at, (at + (1 << i)) % n, src * n + (src + ahead) % n)
+
+    return Schedule(of("all_to_all", n), "bruck", one_group(n), n, rounds(n), make)
+
+
+def valid(collective: str, group: Group, hint: Hint) -> str | None:
+    """It fits everywhere: the network routes each pair."""
+    return None
+
+
+def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
+    """On a switch: all ranks do the same at the same time."""
+    return group.uniform
+
+
+def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
+    """On a switch."""
+    n = group.ranks
+    part = (n - 1) / n if collective == "all_gather" else sum(d.bit_count() for d in range(n)) / n**2
+    return on_switch(group, rounds(n), hint.size * part)

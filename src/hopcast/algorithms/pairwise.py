@@ -1,0 +1,44 @@
+"""all_to_all in n - 1 rounds, in each of which every rank serves one other and is served by one other.
+
+In step s rank r sends its message for rank r + s + 1 to that rank. Over the steps r + s + 1 is every other
+rank once.
+
+Cost: n - 1 steps; on a switch T = (n - 1) (alpha + D / (n^2 W)).
+"""
+
+import numpy as np
+
+from hopcast.ir.collective import of
+from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.schedule import Schedule, Sends, one_group, sends
+
+from ._rounds import on_switch
+
+SOURCE = "Thakur, Rabenseifner and Gropp 2005, doi:10.1177/1094342005051521 (pairwise exchange)"
+
+
+def all_to_all(group: Group, hint: Hint) -> Schedule:
+    """Messages go out in the order of the distance of their ranks."""
+    n, rank = group.ranks, np.arange(group.ranks)
+
+    def make(i: int) -> Sends:
+        to = (rank + i + 1) % n
+        return sends(rank, to, rank * n + to)
+
+    return Schedule(of("all_to_all", n), "pairwise", one_group(n), n, n - 1, make)
+
+
+def valid(collective: str, group: Group, hint: Hint) -> str | None:
+    """It fits everywhere: the network routes each pair."""
+    return None
+
+
+def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
+    """On a switch."""
+    return group.uniform
+
+
+def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
+    """(n - 1) (alpha + D / (n^2 W)) on a switch."""
+    n = group.ranks
+    return on_switch(group, n - 1, hint.size * (n - 1) / n**2)

@@ -1,0 +1,55 @@
+"""A picture of a cluster, a route, a schedule step by step, or the load of links."""
+
+from typing import Annotated
+
+import typer
+
+from hopcast.cli import _options as o
+
+
+def command(
+    what: Annotated[str, typer.Argument(metavar="[COLLECTIVE]", help="A collective or schedule; left out, the cluster is drawn.")],
+    cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="As v5e:4x4.")] = None,
+    on: o.OnOption = None,
+    route: Annotated[
+        tuple[str, str] | None, typer.Option("--route", metavar="SRC DST", help="Disjoint routes between two chips.")
+    ] = None,
+    load: Annotated[bool, typer.Option("--load", help="Bytes on each link instead of the steps.")] = False,
+    steps: Annotated[str | None, typer.Option("--steps", metavar="0,1,2", help="Steps to draw.")] = None,
+    size: o.AnySizeOption = "1MiB",
+    over: o.OverOption = None,
+    mesh: o.MeshOption = None,
+    order: o.OrderOption = "",
+    algorithm: o.AlgorithmOption = "auto",
+    root: o.RootOption = "0",
+    shift: o.ShiftOption = 1,
+    slow: o.SlowOption = None,
+    dead: o.DeadOption = None,
+    seed: o.SeedOption = 0,
+    out: o.OutOption = None,
+) -> None:
+    """Draw a cluster, or a collective on it: ranks as columns, chunks as coloured cells, arrows for the sends of each step.
+
+    Without -o the picture is text. -o FILE.svg writes an SVG that reads in light and dark.
+
+    Example:
+      hopcast draw v5e:4x4 --route 3,3 0,0
+      hopcast draw all_gather ring:8 --algorithm bidirectional_ring
+      hopcast draw all_to_all mesh:4x4 --load -o load.svg
+    """
+    from hopcast.cli import _output
+    from hopcast.verbs.draw import draw
+
+    place = cluster or on
+    picture = draw(
+        what, place, route=route, load=load, size=size, over=over, mesh=mesh, order=order, algorithm=algorithm,
+        root=root, shift=shift, seed=seed, steps=o.numbers("--steps", steps), slow=slow or [], dead=dead or [],
+    )
+    if out and out.endswith(".svg"):
+        _output.write(out, picture.svg())
+    elif out and out.endswith(".txt"):
+        _output.write(out, str(picture) + "\n")
+    elif out:
+        raise ValueError(f"-o {out!r}: a picture is written as .svg or .txt")
+    else:
+        print(picture)

@@ -1,0 +1,163 @@
+"""Sets of vertices whose borders are worth looking at: the places where a network is thin."""
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from hopcast.ir.topology import Bools, Ints, Topology
+
+_CELLS = 1_000_000  # of (cut, link): about 5 ms to weigh
+_FEW, _MANY = 24, 2048  # cuts at least and at most, whatever their links
+_STARTS = 12  # boundaries of an axis with unlike links between which intervals are tried
+
+
+def candidate_cuts(topology: Topology) -> Bools:
+    """Sets of vertices, each to be taken with the rest as a cut, in both directions; not single vertices of switches.
+
+    On a grid: intervals of one axis (to half of it where it wraps), then boxes, the products of intervals. On
+    alike links all intervals that begin at 0 stand for the others; otherwise those between the weakest
+    boundaries are tried too. On a network with switches: the chips of each switch, and runs of chips in order of
+    their numbers, each with the switches that have most of their capacity to them and without any.
+
+    The choice does not depend on which links may be used, so that more links never give a higher bound.
+
+    Returns:
+        ``bool[c, v]``.
+
+    >>> from hopcast.topologies import chain, switch
+    >>> candidate_cuts(chain.build("chain:3", (3,), 1.0, 0.0)).astype(int).tolist()
+    [[1, 0, 0], [1, 1, 0]]
+    >>> candidate_cuts(switch.build("switch:4", (4,), 1.0, 0.0)).astype(int).tolist()
+    [[1, 1, 0, 0, 0]]
+    """
+    budget = min(max(_CELLS // max(topology.links, 1), _FEW), _MANY)
+    if topology.is_grid:
+        made = itertools.islice(_boxes(topology, budget), 2 * budget)
+    else:
+        made = itertools.islice(_rank_sets(topology), 2 * budget)
+    found = list(made)
+    return np.array(found) if found else np.zeros((0, topology.vertices), bool)
+
+
+def candidate_partitions(topology: Topology) -> Iterator[Ints]:
+    """Ways to part the vertices: ``int32[v]`` each, the number of each vertex's part, -1 for a switch.
+
+    The finest first. On a grid every axis is left whole, halved or parted at every chip, in all combinations up
+    to four axes. With switches only the finest: what a switch cannot sum or copy belongs to no part.
+    """
+    chips = np.arange(topology.chips, dtype=np.int32)
+    yield np.concatenate([chips, np.full(topology.vertices - topology.chips, -1, np.int32)])
+    if not topology.is_grid:
+        return
+    long = [a for a, axis in enumerate(topology.axes) if axis.length > 1]
+    ways = [_parts_of_axis(topology.axes[a].length) for a in long]
+    if len(long) > 4:
+        ways = [w[:2] for w in ways]
+    many = itertools.product(*(range(len(w)) for w in ways)) if len(long) <= 4 else _one_axis(len(long))
+    for choice in many:
+        if any(choice) and not all(c == len(w) - 1 for c, w in zip(choice, ways, strict=True)):
+            number = np.zeros(topology.chips, np.int64)
+            for a, way, c in zip(long, ways, choice, strict=True):
+                number = number * topology.axes[a].length + way[c][topology.coords[:, a]]
+            yield number.astype(np.int32)
+
+
+def _parts_of_axis(length: int) -> list[Ints]:
+    at = np.arange(length, dtype=np.int32)
+    ways = [np.zeros(length, np.int32), (at >= (length + 1) // 2).astype(np.int32), at]
+    return ways if length > 2 else [ways[0], at]
+
+
+def _one_axis(axes: int) -> Iterator[tuple[int, ...]]:
+    return (tuple(int(a == b) for b in range(axes)) for a in range(axes))
+
+
+def _boxes(topology: Topology, budget: int) -> Iterator[Bools]:
+    """Intervals of one axis, then products of intervals of two axes, of three ..."""
+    long = [a for a, axis in enumerate(topology.axes) if axis.length > 1]
+    whole = [_intervals(topology, a) for a in long]
+    for a, intervals in zip(long, whole, strict=True):
+        yield from (inside[topology.coords[:, a]] for inside in _thin(intervals, budget // len(long)))
+    options = [_thin(w, budget) for w in whole]
+    while math.prod(len(o) + 1 for o in options) > budget and max(map(len, options)) > 2:
+        widest = max(range(len(options)), key=lambda i: len(options[i]))
+        options[widest] = _thin(options[widest], max(len(options[widest]) // 2, 2))
+    for some in (s for k in range(2, len(long) + 1) for s in itertools.combinations(range(len(long)), k)):
+        for box in itertools.product(*(options[i] for i in some)):
+            sides = (inside[topology.coords[:, long[i]]] for i, inside in zip(some, box, strict=True))
+            yield functools.reduce(np.logical_and, sides)
+
+
+def _intervals(topology: Topology, a: int) -> list[Bools]:
+    """Intervals of an axis as ``bool[length]`` each, the shorter first."""
+    axis, links = topology.axes[a], topology.axis == a
+    length, rate = axis.length, topology.bandwidth
+    at = np.arange(length)
+    half = length // 2 if axis.wraps else length - 1
+    if np.all(rate[links] == rate[links][:1]):
+        return [at < size for size in range(1, half + 1)]
+    # Boundary b is between b - 1 and b; the weakest carry least both ways together.
+    low, high = topology.coords[topology.src[links], a], topology.coords[topology.dst[links], a]
+    up = (high - low) % length == 1
+    weight = np.bincount(np.where(up, high, low), rate[links], length)
+    if not axis.wraps:
+        weight[0] = 0.0
+    chosen = np.argsort(weight, kind="stable")[:_STARTS]
+    found = {}
+    for start, size in itertools.product(np.union1d(chosen, [0]), range(1, half + 1)):
+        few = length <= _STARTS or (start + size) % length in chosen
+        if few and (axis.wraps or start + size <= length):
+            inside = (at - start) % length < size
+            found[inside.tobytes()] = inside
+    return sorted(found.values(), key=lambda i: int(i.sum()))
+
+
+def _thin(options: list[Bools], most: int) -> list[Bools]:
+    """The first, the last and evenly spaced ones between."""
+    if len(options) <= most:
+        return options
+    return [options[i] for i in np.unique(np.linspace(0, len(options) - 1, max(most, 2)).astype(int))]
+
+
+def _rank_sets(topology: Topology) -> Iterator[Bools]:
+    """Runs of chips and the chips of each switch, with and without switches; every set once."""
+    chips, seen = topology.chips, set()
+    into = topology.dst >= chips
+    for chosen in itertools.chain(_runs(chips), _of_switches(topology, into)):
+        if not 1 < int(chosen.sum()) < chips:
+            continue
+        alone = np.concatenate([chosen, np.zeros(topology.vertices - chips, bool)])
+        for inside in (alone, _with_switches(topology, alone)):
+            if inside.tobytes() not in seen:
+                seen.add(inside.tobytes())
+                yield inside
+
+
+def _runs(chips: int) -> Iterator[Bools]:
+    """The first half, then quarters, eighths and so on to 16 runs."""
+    at = np.arange(chips)
+    yield at < chips // 2
+    for parts in (4, 8, 16):
+        if chips >= 2 * parts:
+            yield from (at * parts // chips == part for part in range(parts))
+
+
+def _of_switches(topology: Topology, into: Bools) -> Iterator[Bools]:
+    for switch in range(topology.chips, topology.vertices):
+        below = np.zeros(topology.vertices, bool)
+        below[topology.src[into & (topology.dst == switch)]] = True
+        yield below[: topology.chips]
+
+
+def _with_switches(topology: Topology, inside: Bools) -> Bools:
+    """The set with every switch on the side to which it has more capacity, tier after tier."""
+    side = np.where(inside, 1.0, -1.0)
+    side[topology.chips :] = 0.0
+    for _ in range(4):  # tiers of switches
+        pull = np.bincount(topology.dst, topology.bandwidth * side[topology.src], topology.vertices)
+        pull += np.bincount(topology.src, topology.bandwidth * side[topology.dst], topology.vertices)
+        side[topology.chips :] = np.sign(pull[topology.chips :])
+    return np.asarray(side > 0)

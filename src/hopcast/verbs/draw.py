@@ -1,0 +1,116 @@
+"""draw: a cluster, routes on it, a schedule step by step, the load of its links."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hopcast import clusters
+from hopcast.draw import schedule_svg, schedule_text, topology_svg, topology_text
+from hopcast.graph.flow import disjoint_routes
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.mesh import Mesh
+from hopcast.ir.schedule import Schedule
+from hopcast.names import InputError
+from hopcast.predict import answer
+from hopcast.units import show_seconds, show_size
+
+from . import ask
+from .check import scheduled
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that shows itself: ``str()`` is text for a terminal, a notebook shows the SVG.
+
+    Attributes:
+        text: Makes the text.
+        svg: Makes the SVG.
+    """
+
+    text: Callable[[], str]
+    svg: Callable[[], str]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def draw(
+    what: str | Cluster | Schedule,
+    cluster: str | Cluster | None = None,
+    *,
+    route: tuple[str, str] | None = None,
+    load: bool = False,
+    size: str | float = "1MiB",
+    over: str | Sequence[str] | None = None,
+    mesh: str | Mesh | None = None,
+    order: str = "",
+    algorithm: str = "auto",
+    root: str | int = 0,
+    shift: int = 1,
+    seed: int = 0,
+    steps: Sequence[int] | None = None,
+    slow: Sequence[str] = (),
+    dead: Sequence[str] = (),
+) -> Drawing:
+    """A picture of a cluster, or of a collective on one.
+
+    Args:
+        what: A cluster alone, or a collective or schedule on ``cluster``.
+        cluster: Where the collective runs.
+        route: Two chips: the link-disjoint routes between them.
+        load: Bytes on each link instead of the steps.
+        size: D, for the load.
+        over: Axes of the collective.
+        mesh: Logical axes.
+        order: Of the mesh.
+        algorithm: Its name.
+        root: Of rooted collectives.
+        shift: Of permute.
+        seed: Of random choices.
+        steps: Steps to draw; default all that fit.
+        slow: Slow cables.
+        dead: Dead cables.
+
+    >>> print(draw("ring:4"))  # doctest: +ELLIPSIS
+    ring:4...
+    >>> draw("all_gather", "ring:4", algorithm="ring").svg()[:4]
+    '<svg'
+
+    Raises:
+        InputError: for what cannot be read or is too large to be drawn.
+    """
+    if cluster is None and isinstance(what, Schedule):
+        return Drawing(lambda: schedule_text(what, steps=steps), lambda: schedule_svg(what, steps=steps))
+    if cluster is None:
+        assert not isinstance(what, Schedule)
+        return _cluster(ask.cluster_of(what, slow, dead), route)
+    if isinstance(what, Cluster) or route is not None:
+        raise InputError("a route is drawn on a cluster alone: hopcast draw CLUSTER --route 3,3 0,0")
+    q, where = ask.question(
+        what, cluster, size=size, over=over, mesh=mesh, order=order, root=root, shift=shift, seed=seed, slow=slow, dead=dead
+    )
+    if load:
+        a = answer(q, algorithm, "flows")
+        title = f"{q.collective} by {a.algorithm} on {where.cluster.name}"
+        caption = f"{show_size(q.size)} in {show_seconds(a.time)}; {a.bottleneck}"
+        return Drawing(
+            lambda: topology_text(where.cluster, load=a.load),
+            lambda: topology_svg(where.cluster, load=a.load, title=title, caption=caption),
+        )
+    made = scheduled(q, algorithm)
+    return Drawing(
+        lambda: schedule_text(made, steps=steps), lambda: schedule_svg(made, where.cluster, steps=steps)
+    )
+
+
+def _cluster(where: Cluster, route: tuple[str, str] | None) -> Drawing:
+    topology = where.topology
+    routes = []
+    if route is not None:
+        a, b = (clusters.vertex(topology, v) for v in route)
+        if a == b:
+            raise InputError(f"{route[0]!r} and {route[1]!r} are the same chip; a route joins two")
+        routes = disjoint_routes(topology, a, b)
+    return Drawing(lambda: topology_text(where, routes=routes), lambda: topology_svg(where, routes=routes))
