@@ -11,7 +11,8 @@ from hopcast.chips import slices
 from hopcast.names import InputError
 from hopcast.topologies import _grid, twisted_torus
 
-# Default shape of each number of TensorCores: AI-Hypercomputer/xpk 367c8382, src/xpk/core/system_characteristics.py.
+# Default shape of each number of TensorCores: AI-Hypercomputer/xpk 367c8382,
+# src/xpk/core/system_characteristics.py.
 XPK_7X = """
     8=2x2x1 16=2x2x2 32=2x2x4 64=2x4x4 128=4x4x4 256=4x4x8 384=4x4x12 512=4x8x8 640=4x4x20 768=4x8x12
     896=4x4x28 1024=8x8x8 1152=4x12x12 1280=4x8x20 1408=4x4x44 1536=8x8x12 1664=4x4x52 1792=4x8x28
@@ -28,7 +29,8 @@ XPK_7X = """
     13824=12x24x24 16384=16x16x32 17920=16x20x28 18432=16x24x24
 """
 XPK_V4 = """
-    8=2x2x1 16=2x2x2 32=2x2x4 64=2x4x4 128=4x4x4 256=4x4x8 512=4x8x8 1024=8x8x8 1536=8x8x12 2048=8x8x16 4096=8x16x16
+    8=2x2x1 16=2x2x2 32=2x2x4 64=2x4x4 128=4x4x4 256=4x4x8 512=4x8x8 1024=8x8x8 1536=8x8x12 2048=8x8x16
+    4096=8x16x16
 """
 V5E = "4=2x2 8=2x4 16=4x4 32=4x8 64=8x8 128=8x16 256=16x16"
 
@@ -50,7 +52,9 @@ MAPS = {
     "v2": ("v2", table("8=2x2 32=4x4 128=8x8 256=8x16 512=16x16")),
     "v3": ("v3", table("8=2x2 32=4x4 128=8x8 256=8x16 512=16x16 1024=16x32 2048=32x32")),
 }
-EVERY_TYPE = [(f"{prefix}-{n}", chip, shape) for prefix, (chip, entries) in MAPS.items() for n, shape in entries.items()]
+EVERY_TYPE = [
+    (f"{prefix}-{n}", chip, shape) for prefix, (chip, entries) in MAPS.items() for n, shape in entries.items()
+]
 ENTRIES = {"tpu7x": 98, "v5p": 96, "v4": 11 + 1, "v5litepod": 8, "v6e": 8, "v2": 5, "v3": 7}
 TORI = [n for n in chips.names() if chips.load(n).slices is not None]
 
@@ -119,12 +123,16 @@ def test_a_wrong_type_is_refused_with_the_nearest(text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("chip", "shape", "wraps"),
     [
-        ("v5e", (16, 16), "yes yes"), ("v5e", (8, 16), "no yes"), ("v5e", (16, 8), "yes no"), ("v5e", (8, 8), "no no"),
-        ("v5e", (4, 4), "no no"), ("v5e", (1, 1), "no no"), ("v6e", (16, 16), "yes yes"), ("v6e", (8, 16), "no yes"),
-        ("v2", (16, 16), "yes yes"), ("v2", (8, 16), "no yes"), ("v3", (16, 16), "no no"), ("v3", (16, 32), "no yes"),
+        ("v5e", (16, 16), "yes yes"), ("v5e", (8, 16), "no yes"), ("v5e", (16, 8), "yes no"),
+        ("v5e", (8, 8), "no no"),
+        ("v5e", (4, 4), "no no"), ("v5e", (1, 1), "no no"), ("v6e", (16, 16), "yes yes"),
+        ("v6e", (8, 16), "no yes"),
+        ("v2", (16, 16), "yes yes"), ("v2", (8, 16), "no yes"), ("v3", (16, 16), "no no"),
+        ("v3", (16, 32), "no yes"),
         ("v3", (32, 32), "yes yes"), ("v4", (2, 2, 4), "no no no"), ("v4", (4, 4, 4), "yes yes yes"),
         ("v5p", (2, 4, 4), "no no no"), ("v5p", (2, 2, 1), "no no no"), ("v5p", (4, 4, 8), "yes yes yes"),
-        ("v5p", (16, 20, 28), "yes yes yes"), ("7x", (2, 2, 4), "no no no"), ("7x", (16, 24, 24), "yes yes yes"),
+        ("v5p", (16, 20, 28), "yes yes yes"), ("7x", (2, 2, 4), "no no no"),
+        ("7x", (16, 24, 24), "yes yes yes"),
         ("8t", (4, 8, 12), "yes yes yes"),
     ],
 )  # fmt: skip
@@ -140,21 +148,26 @@ def test_wraps_are_facts_of_the_slice(chip: str, shape: tuple[int, ...], wraps: 
 @pytest.mark.parametrize(
     ("chip", "shape", "hosts", "vms", "devices"),
     [
-        ("v5e", (16, 16), 32, 64, 256), ("v5e", (4, 4), 2, 4, 16), ("v5e", (2, 4), 1, 1, 8), ("v5e", (2, 2), 1, 1, 4),
-        ("v5e", (1, 1), 1, 1, 1), ("v6e", (16, 16), 32, 64, 256), ("v5p", (2, 2, 1), 1, 1, 4), ("v5p", (2, 2, 2), 2, 2, 8),
+        ("v5e", (16, 16), 32, 64, 256), ("v5e", (4, 4), 2, 4, 16), ("v5e", (2, 4), 1, 1, 8),
+        ("v5e", (2, 2), 1, 1, 4),
+        ("v5e", (1, 1), 1, 1, 1), ("v6e", (16, 16), 32, 64, 256), ("v5p", (2, 2, 1), 1, 1, 4),
+        ("v5p", (2, 2, 2), 2, 2, 8),
         ("v5p", (2, 4, 4), 8, 8, 32), ("v5p", (4, 4, 4), 16, 16, 64), ("v5p", (4, 4, 8), 32, 32, 128),
-        ("v5p", (4, 8, 8), 64, 64, 256), ("v5p", (8, 8, 8), 128, 128, 512), ("v5p", (16, 16, 24), 1536, 1536, 6144),
+        ("v5p", (4, 8, 8), 64, 64, 256), ("v5p", (8, 8, 8), 128, 128, 512),
+        ("v5p", (16, 16, 24), 1536, 1536, 6144),
         ("v5p", (16, 20, 28), 2240, 2240, 8960), ("7x", (2, 2, 1), 1, 1, 8), ("7x", (4, 4, 4), 16, 16, 128),
         ("v4", (16, 16, 16), 1024, 1024, 4096), ("v3", (2, 2), 1, 1, 8), ("v2", (16, 16), 64, 64, 512),
     ],
 )  # fmt: skip
-def test_hosts_machines_and_devices(chip: str, shape: tuple[int, ...], hosts: int, vms: int, devices: int) -> None:
+def test_hosts_machines_and_devices(
+    chip: str, shape: tuple[int, ...], hosts: int, vms: int, devices: int
+) -> None:
     made = slices.slice_of(chip, shape)
     assert (made.hosts, made.vms, made.devices) == (hosts, vms, devices)
 
 
 def test_optical_cables_are_the_wraps_and_those_between_cubes() -> None:
-    """4x8x8 has 64 optical cables that are no wrap-around (records of the TPU topology visualizer), and 128 that are."""
+    """4x8x8 has 64 optical cables that are no wrap-around (TPU topology visualizer), and 128 that are."""
     for shape in ((4, 4, 4), (4, 8, 8), (8, 8, 12)):
         made = slices.slice_of("v4", shape)
         at = list(itertools.product(*map(range, shape)))
@@ -166,7 +179,11 @@ def test_optical_cables_are_the_wraps_and_those_between_cubes() -> None:
         assert made.cubes == math.prod(shape) // 64
         if shape == (4, 8, 8):
             assert (between, wraps) == (64, 128)
-    assert slices.slice_of("v4", (2, 2, 4)).optical_cables == slices.slice_of("v5e", (16, 16)).optical_cables == 0
+    assert (
+        slices.slice_of("v4", (2, 2, 4)).optical_cables
+        == slices.slice_of("v5e", (16, 16)).optical_cables
+        == 0
+    )
 
 
 def test_a_slice_above_the_largest_job_exists_with_a_note() -> None:
@@ -185,7 +202,11 @@ def test_a_slice_above_the_largest_job_exists_with_a_note() -> None:
         ("v5e", (32, 16), "no slice v5e:32x16"),
         ("v5e", (4, 4, 4), r"v5e:4x4x4 has 3 axes; TPU v5e has 2, as in v5e:4x4"),
         ("v5p", (4, 4), r"v5p:4x4 has 2 axes; TPU v5p has 3, as in v5p:4x4x8"),
-        ("v5p", (3, 4, 4), r"no slice v5p:3x4x4; .*2x2x1, 2x2x2, 2x2x4, 2x4x4.*multiples of 4.*nearest is 4x4x4"),
+        (
+            "v5p",
+            (3, 4, 4),
+            r"no slice v5p:3x4x4; .*2x2x1, 2x2x2, 2x2x4, 2x4x4.*multiples of 4.*nearest is 4x4x4",
+        ),
         ("v5p", (8, 8, 2), r"nearest is 8x8x4"),
         ("v5p", (20, 20, 28), r"it has 175 cubes of 4x4x4 and a pod of TPU v5p 140"),
         ("v4", (16, 16, 20), r"it has 80 cubes of 4x4x4 and a pod of TPU v4 64"),
@@ -193,7 +214,9 @@ def test_a_slice_above_the_largest_job_exists_with_a_note() -> None:
         ("8i", (4, 4, 4), r"TPU 8i has no torus, so no slices; what has is 7x, 8t, v2"),
     ],
 )
-def test_a_slice_that_cannot_exist_is_refused_with_what_can(chip: str, shape: tuple[int, ...], says: str) -> None:
+def test_a_slice_that_cannot_exist_is_refused_with_what_can(
+    chip: str, shape: tuple[int, ...], says: str
+) -> None:
     with pytest.raises(InputError, match=says) as caught:
         slices.slice_of(chip, shape)
     assert "\n" not in str(caught.value)
@@ -203,7 +226,13 @@ def test_a_slice_that_cannot_exist_is_refused_with_what_can(chip: str, shape: tu
 
 
 def test_twisted_slices() -> None:
-    for chip, shape in (("v4", (4, 4, 8)), ("v5p", (4, 8, 8)), ("v5p", (8, 8, 16)), ("v5p", (8, 16, 16)), ("v4", (12, 12, 24))):
+    for chip, shape in (
+        ("v4", (4, 4, 8)),
+        ("v5p", (4, 8, 8)),
+        ("v5p", (8, 8, 16)),
+        ("v5p", (8, 16, 16)),
+        ("v4", (12, 12, 24)),
+    ):
         made = slices.slice_of(chip, shape, twisted=True)
         assert made.twisted
         assert made.wraps == (True, True, True)

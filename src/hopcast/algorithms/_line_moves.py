@@ -80,7 +80,7 @@ def even_ring(n: int, steps: int) -> Moves:
 
 
 def _ways(n: int, units: int) -> tuple[Longs, ...]:
-    """Way (+1 or -1), src, dst, hops, low, high of all messages of a ring; those half way round stand twice."""
+    """Way (+1, -1), src, dst, hops, low, high of all messages of a ring; those half way round stand twice."""
     src, dst = np.divmod(np.arange(n * n), n)
     ahead = (dst - src) % n
     up, down = np.flatnonzero((ahead > 0) & (2 * ahead <= n)), np.flatnonzero(2 * ahead >= n)

@@ -101,15 +101,17 @@ class _Plan:
 def _plan(group: Group, hint: Hint) -> _Plan:
     """Equal shares on equal axes; else the shares and the stretching that take least."""
     orders = _orders(group)
-    if group.equal_axes or not group.uniform_rates:
-        share = [1 / len(orders)] * len(orders)
+    share = [1 / len(orders)] * len(orders)
+    if not group.uniform_rates:
+        return _Plan(share, False, Cost(0.0, 0.0))  # there is no closed form, and no cost is asked for
+    if group.equal_axes:
         return _Plan(share, False, _in_step(group, share, False).times_size(hint.size))
     balanced = _shares.least_sum(
         [[_load(group, order, slot) for slot in range(len(orders))] for order in orders]
     )
     tried = [
         _Plan(share, wide, _in_step(group, share, wide).times_size(hint.size))
-        for share in (balanced, [1 / len(orders)] * len(orders))
+        for share in (balanced, share)
         for wide in (False, True)
     ]
     return min(tried, key=lambda p: p.cost.total())
@@ -126,17 +128,19 @@ class _Rate:
 
 def _in_step(group: Group, share: list[float], stretched: bool) -> _Rate:
     """Latency and seconds per byte of D when all parts wait for each other after every step."""
-    lines: list[list[tuple[float, float]]] = []
+    total = _Rate(0.0, 0.0)
+    lines: list[list[tuple[int, float]]] = []
     for part, order in zip(share, _orders(group), strict=True):
-        steps: list[tuple[float, float]] = []
+        steps: list[tuple[int, float]] = []
         for slot, a in enumerate(order):
-            alpha, each = group.latency[a], part * _load(group, order, slot)
-            weights = _step_weights(group, a)
-            q = _stretch(group, slot, a) if stretched else 1
-            steps += [(alpha, each * w / q) for w in weights for _ in range(q)]
+            each, q = part * _load(group, order, slot), _stretch(group, slot, a) if stretched else 1
+            steps += [(a, each * w / q) for w in _step_weights(group, a) for _ in range(q)]
         lines.append(steps)
-    longest = [list(column) for column in itertools.zip_longest(*lines, fillvalue=(0.0, 0.0))]
-    return _Rate(sum(max(a for a, _ in c) for c in longest), sum(max(b for _, b in c) for c in longest))
+    for column in itertools.zip_longest(*lines):
+        now = [step for step in column if step is not None]
+        busy = [sum(t for b, t in now if b == a) for a in range(len(group.axes))]  # two parts may meet on an axis
+        total = _Rate(total.latency + max(group.latency[a] for a, _ in now), total.per_byte + max(busy))
+    return total
 
 
 def _orders(group: Group) -> list[tuple[int, ...]]:

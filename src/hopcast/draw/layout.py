@@ -133,7 +133,7 @@ def line(topology: Topology, axis: int) -> Layout:
         else:
             found.traces.append(_cut_open(found, topology, link, n, per))
     if wraps:
-        found.notes.append("Dashed: the ends of the line are joined, which closes the ring.")
+        found.notes.append("The stubs at its ends are joined, which closes the ring.")
     if not size:
         found.notes.append(f"Rows of {per} chips that run to and fro, from chip 0 at the top left.")
     return found
@@ -163,8 +163,12 @@ def centre(box: Box) -> Point:
     return ((box.left + box.right) / 2, (box.top + box.bottom) / 2)
 
 
-def lay_out(topology: Topology) -> Layout:
+def lay_out(topology: Topology, bows: bool = True) -> Layout:
     """The plan of a network's picture.
+
+    Args:
+        topology: The network.
+        bows: Whether wrap-arounds of a grid may be whole loops; numbers beside links need the room that they take.
 
     Raises:
         InputError: if it is too large to be read.
@@ -185,4 +189,4 @@ def lay_out(topology: Topology) -> Layout:
         raise too_large(topology)
     if 3 <= len(axes) <= 4 and all(topology.axes[a].length == 2 for a in axes):
         return layout_grid.cube(topology, axes)
-    return layout_grid.sheets(topology, axes)
+    return layout_grid.sheets(topology, axes, bows)

@@ -18,7 +18,7 @@ _TIERS = (
     (32, 10.0, 10.0, 20.0, 20.0, 0.0, 1.5),
     (128, 6.0, 6.0, 12.0, 12.0, 0.0, 1.0),
 )
-_WIDEST_PAGE = 1240.0
+_WIDEST_PAGE = 1330.0
 _CUBE = ((100.0, 0.0), (0.0, 88.0), (46.0, -38.0), (236.0, 64.0))
 
 
@@ -32,15 +32,21 @@ def cube(topology: Topology, axes: list[int]) -> Layout:
     return Layout(boxes, traces, topology.place, 8.0, 2.5, 4.0, notes=[f"Axes: {words}."])
 
 
-def sheets(topology: Topology, axes: list[int]) -> Layout:
-    """The first two long axes across and down, the others from sheet to sheet."""
-    return _Sheets(topology, axes).layout()
+def sheets(topology: Topology, axes: list[int], bows: bool) -> Layout:
+    """The first two long axes across and down, the others from sheet to sheet.
+
+    Args:
+        topology: A grid.
+        axes: Its axes that have more than one chip.
+        bows: Whether wrap-arounds may be whole loops, where there is room; else they are stubs at both ends.
+    """
+    return _Sheets(topology, axes, bows).layout()
 
 
 class _Sheets:
     """Sizes of a grid's sheets and the traces on them."""
 
-    def __init__(self, topology: Topology, axes: list[int]) -> None:
+    def __init__(self, topology: Topology, axes: list[int], bows: bool) -> None:
         self.topology, self.across, self.down, self.rest = topology, axes[0], axes[1], axes[2:]
         shape = topology.shape
         self.wide, self.tall = shape[self.across], shape[self.down]
@@ -48,21 +54,26 @@ class _Sheets:
         crowd = max(self.wide, self.tall, *([8] if many > 1 else []), *([17] if topology.chips > 512 else []))
         tier = next(t for t in _TIERS if crowd <= t[0])
         self.box, self.pitch, self.size, self.lane = tier[1:3], tier[3:5], tier[5], tier[6]
-        self.bows = max(self.wide, self.tall) <= 8 and self.size > 0
-        room = width(topology.place(topology.chips - 1), 7.5) if self.size else 4.0
+        self.bows = bows and max(self.wide, self.tall) <= 8 and self.size > 0
+        self.short = width(topology.place(topology.chips - 1), self.size) > self.box[0] - 2
+        room = width(self.name(topology.chips - 1), 7.5) if self.size else 4.0
         self.side = 0.0 if self.bows else room
         self.gap = (46.0, 46.0) if self.size else (30.0, 36.0)
-        stub = 2 * (self.side + 22) if not self.bows else 34.0
+        stub = 34.0 if self.bows else 2 * (self.side + 30) if self.size else 24.0
         self.sheet = ((self.wide - 1) * self.pitch[0] + self.box[0] + stub, (self.tall - 1) * self.pitch[1] + self.box[1] + (40 if self.size else 30))
         self.columns = self._columns(many)
 
     def _columns(self, many: int) -> int:
-        """Sheets side by side: along the last axis but the first of the rest, or as many as fit."""
+        """Sheets side by side: whole axes where they fit, else about as many as fit."""
         fit = max(1, int(_WIDEST_PAGE // (self.sheet[0] + self.gap[0])))
-        whole = self.topology.shape[self.rest[0]] if self.rest else 1
-        if whole <= fit:
+        whole = 1
+        for a in self.rest:
+            if whole * self.topology.shape[a] > fit:
+                break
+            whole *= self.topology.shape[a]
+        if whole > 1 or not self.rest:
             return whole
-        return next(c for c in range(fit, 0, -1) if many % c == 0 or c == 1 or c <= fit // 2 + 1)
+        return next(c for c in range(fit, 0, -1) if many % c == 0 or c <= fit // 2 + 1)
 
     def corner(self, sheet: int) -> Point:
         """Where the first chip of a sheet is."""
@@ -77,6 +88,12 @@ class _Sheets:
             scale *= self.topology.shape[a]
         return number
 
+    def name(self, chip: int) -> str:
+        """A chip's name: its place in the network or, where that is too long for its box, on its sheet."""
+        if not self.short:
+            return self.topology.place(chip)
+        return ",".join(str(int(self.topology.coords[chip, a])) for a in (self.across, self.down))
+
     def layout(self) -> Layout:
         """The plan."""
         topology, boxes = self.topology, []
@@ -85,7 +102,7 @@ class _Sheets:
             along = topology.coords[chip]
             boxes.append(around(x + int(along[self.across]) * self.pitch[0], y + int(along[self.down]) * self.pitch[1], *self.box))
         named = bool(self.size)
-        found = Layout(boxes, [], topology.place if named else lambda v: "", self.size, self.lane, self.lane * 1.5)
+        found = Layout(boxes, [], self.name if named else lambda v: "", self.size, self.lane, self.lane * 1.5)
         found.traces = [self.trace(found, link) for link in range(topology.links)]
         self._names(found)
         self._notes(found)
@@ -105,10 +122,10 @@ class _Sheets:
         ahead = topology.coords[dst] - topology.coords[src]
         if self.bows and int(np.count_nonzero(ahead)) == 1:
             return Trace((self._bow(a, b, axis, way),), wraps=True)
-        reach = 14.0 if self.size else 6.0
+        reach = (14.0 if self.size < 8 else 22.0) if self.size else 6.0
         far = (self.box[0] / 2 + reach, 0.0) if axis == self.across else (0.0, self.box[1] / 2 + reach)
         if self.size:
-            found.stubs.append(self._stub(a, axis, way, far, topology.place(dst)))
+            found.stubs.append(self._stub(a, axis, way, far, self.name(dst)))
         return Trace(((a, _to(a, far[0] * way, far[1] * way)), (_to(b, -far[0] * way, -far[1] * way), b)), wraps=True)
 
     def _stub(self, a: Point, axis: int, way: int, far: Point, text: str) -> tuple[Point, str, str]:
@@ -179,13 +196,22 @@ class _Sheets:
         words = f"{axes[self.across].name} runs across and {axes[self.down].name} down"
         found.notes.append(f"Axes: {words}{', one sheet for each place along ' + ' and '.join(axes[a].name for a in self.rest) if self.rest else ''}.")
         wraps = [axes[a].name for a in (self.across, self.down) if axes[a].wraps]
-        if wraps:
-            how = "the ends of a line are joined" if self.bows else "a stub is joined to the stub at the other end of its line"
-            named = ", and bears the name of the chip there" if self.size and not self.bows else ""
-            found.notes.append(f"Dashed: {how} ({' and '.join(wraps)} wrap{'s' if len(wraps) == 1 else ''}{named}).")
-        for a in self.rest:
-            ends = f"sheet {axes[a].name} = {axes[a].length - 1} is joined to sheet {axes[a].name} = 0" if axes[a].wraps else f"{axes[a].name} does not wrap"
-            found.notes.append(f"Tick at the upper right of a chip: the link to the same place one sheet on in {axes[a].name}, at the lower left one sheet back; {ends}.")
+        which = f"{' and '.join(wraps)} wrap{'s' if len(wraps) == 1 else ''}"
+        if wraps and self.bows:
+            found.notes.append(f"{which}: a loop joins the two ends of a line.")
+        elif wraps:
+            named = ", and bears the name of the chip there" if self.size else ""
+            found.notes.append(f"{which}: a stub at the edge is joined to the one at the other end of its line{named}.")
+        if self.rest:
+            found.notes.append(self._ticks_note())
+
+    def _ticks_note(self) -> str:
+        """What the ticks are."""
+        axes = [self.topology.axes[a] for a in self.rest]
+        names = ", ".join(a.name for a in axes)
+        which = f"Ticks at the upper right of a chip, from the flattest to the steepest: {names}" if len(axes) > 1 else f"Tick at the upper right of a chip: {names}"
+        closed = [f"sheet {a.name} = {a.length - 1} is joined to {a.name} = 0" for a in axes if a.wraps]
+        return f"{which}, to the same place one sheet on; at the lower left, one sheet back; {', '.join(closed) or 'the first and the last sheet are not joined'}."
 
 
 def _to(a: Point, x: float, y: float) -> Point:

@@ -48,7 +48,7 @@ def topology_svg(
     topology = cluster.topology
     busy = None if load is None else shares(topology, load)
     ways = [check_route(topology, route, i) for i, route in enumerate(routes)]
-    plan, canvas = lay_out(topology), Canvas()
+    plan, canvas = lay_out(topology, busy is None), Canvas()
     _cables(canvas, plan, topology, busy)
     for i, route in enumerate(ways):
         _route(canvas, plan, topology, route, i)

@@ -12,8 +12,7 @@ from hopcast.units import show_seconds
 from . import _command
 
 SOURCE = (
-    "jax-ml scaling-book, chapter Sharding: "
-    "an array sharded over several axes is gathered over all of them"
+    "jax-ml scaling-book, chapter Sharding: an array sharded over several axes is gathered over all of them"
 )
 
 

@@ -11,18 +11,23 @@ from hopcast.ir.topology import Bools, Ints, Topology
 
 _CELLS = 1_000_000  # of (cut, link): about 5 ms to weigh
 _FEW, _MANY = 24, 2048  # cuts at least and at most, whatever their links
-_STARTS = 12  # boundaries of an axis with unlike links between which intervals are tried
+_STARTS = 12  # boundaries of an axis that are tried: the weakest ones, and as many evenly spaced
 
 
-def candidate_cuts(topology: Topology) -> Bools:
-    """Sets of vertices, each to be taken with the rest as a cut, in both directions; not single vertices of switches.
+def candidate_cuts(topology: Topology, anywhere: bool = False) -> Bools:
+    """Sets of vertices, each to be taken with the rest as a cut, in both directions.
 
-    On a grid: intervals of one axis (to half of it where it wraps), then boxes, the products of intervals. On
-    alike links all intervals that begin at 0 stand for the others; otherwise those between the weakest
-    boundaries are tried too. On a network with switches: the chips of each switch, and runs of chips in order of
-    their numbers, each with the switches that have most of their capacity to them and without any.
+    On a grid: intervals of one axis (to half of it where it wraps), then boxes, the products of intervals.
+    Where links are alike and ranks too, intervals that begin at 0 stand for all others; otherwise those
+    between the weakest boundaries and some evenly spaced ones are tried. With switches: the chips of each
+    switch, and runs of chips in order of their numbers, each with the switches that have most of their
+    capacity to them and without any.
 
     The choice does not depend on which links may be used, so that more links never give a higher bound.
+
+    Args:
+        topology: Its bandwidths say where it is weak.
+        anywhere: Whether intervals are to begin everywhere even on alike links, since ranks differ.
 
     Returns:
         ``bool[c, v]``.
@@ -35,7 +40,7 @@ def candidate_cuts(topology: Topology) -> Bools:
     """
     budget = min(max(_CELLS // max(topology.links, 1), _FEW), _MANY)
     if topology.is_grid:
-        made = itertools.islice(_boxes(topology, budget), 2 * budget)
+        made = itertools.islice(_boxes(topology, budget, anywhere), 2 * budget)
     else:
         made = itertools.islice(_rank_sets(topology), 2 * budget)
     found = list(made)
@@ -45,8 +50,8 @@ def candidate_cuts(topology: Topology) -> Bools:
 def candidate_partitions(topology: Topology) -> Iterator[Ints]:
     """Ways to part the vertices: ``int32[v]`` each, the number of each vertex's part, -1 for a switch.
 
-    The finest first. On a grid every axis is left whole, halved or parted at every chip, in all combinations up
-    to four axes. With switches only the finest: what a switch cannot sum or copy belongs to no part.
+    The finest first. On a grid every axis is left whole, halved or parted at every chip, in all combinations
+    up to four axes. With switches only the finest: what a switch cannot sum or copy belongs to no part.
     """
     chips = np.arange(topology.chips, dtype=np.int32)
     yield np.concatenate([chips, np.full(topology.vertices - topology.chips, -1, np.int32)])
@@ -75,10 +80,10 @@ def _one_axis(axes: int) -> Iterator[tuple[int, ...]]:
     return (tuple(int(a == b) for b in range(axes)) for a in range(axes))
 
 
-def _boxes(topology: Topology, budget: int) -> Iterator[Bools]:
+def _boxes(topology: Topology, budget: int, anywhere: bool) -> Iterator[Bools]:
     """Intervals of one axis, then products of intervals of two axes, of three ..."""
     long = [a for a, axis in enumerate(topology.axes) if axis.length > 1]
-    whole = [_intervals(topology, a) for a in long]
+    whole = [_intervals(topology, a, anywhere) for a in long]
     for a, intervals in zip(long, whole, strict=True):
         yield from (inside[topology.coords[:, a]] for inside in _thin(intervals, budget // len(long)))
     options = [_thin(w, budget) for w in whole]
@@ -91,13 +96,13 @@ def _boxes(topology: Topology, budget: int) -> Iterator[Bools]:
             yield functools.reduce(np.logical_and, sides)
 
 
-def _intervals(topology: Topology, a: int) -> list[Bools]:
+def _intervals(topology: Topology, a: int, anywhere: bool) -> list[Bools]:
     """Intervals of an axis as ``bool[length]`` each, the shorter first."""
     axis, links = topology.axes[a], topology.axis == a
     length, rate = axis.length, topology.bandwidth
     at = np.arange(length)
     half = length // 2 if axis.wraps else length - 1
-    if np.all(rate[links] == rate[links][:1]):
+    if np.all(rate[links] == rate[links][:1]) and not anywhere:
         return [at < size for size in range(1, half + 1)]
     # Boundary b is between b - 1 and b; the weakest carry least both ways together.
     low, high = topology.coords[topology.src[links], a], topology.coords[topology.dst[links], a]
@@ -105,11 +110,11 @@ def _intervals(topology: Topology, a: int) -> list[Bools]:
     weight = np.bincount(np.where(up, high, low), rate[links], length)
     if not axis.wraps:
         weight[0] = 0.0
-    chosen = np.argsort(weight, kind="stable")[:_STARTS]
+    even = np.linspace(0, length - 1, min(length, _STARTS)).astype(int)
+    chosen = np.union1d(np.argsort(weight, kind="stable")[:_STARTS], even)
     found = {}
-    for start, size in itertools.product(np.union1d(chosen, [0]), range(1, half + 1)):
-        few = length <= _STARTS or (start + size) % length in chosen
-        if few and (axis.wraps or start + size <= length):
+    for start, size in itertools.product(chosen, range(1, half + 1)):
+        if (start + size) % length in chosen and (axis.wraps or start + size <= length):
             inside = (at - start) % length < size
             found[inside.tobytes()] = inside
     return sorted(found.values(), key=lambda i: int(i.sum()))

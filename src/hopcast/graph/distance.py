@@ -1,6 +1,5 @@
 """How far vertices are from each other, in links and in seconds of latency."""
 
-import functools
 import math
 from dataclasses import dataclass
 
@@ -9,9 +8,11 @@ import numpy.typing as npt
 
 from hopcast.ir.topology import Floats, Ints, Topology
 
+from .search import Neighbours
 from .usable import Usable, is_straight
 
 _MOST_SEARCHED = 1500  # sources; a search from each takes about half a millisecond per thousand links
+_MOST_ROUNDS = 64  # of relaxing all links
 Longs = npt.NDArray[np.int64]
 
 
@@ -75,8 +76,8 @@ class Straight:
     def corners(self, groups: Ints) -> Ints | None:
         """A rank of each group that is an end of its farthest pair: ``int32[g]``; None if none is known.
 
-        Where the coordinates of a group are all combinations of some on each axis, and on every wrapped axis all
-        or one, the rank of least coordinates is one.
+        Where the coordinates of a group are all combinations of some on each axis, and on every wrapped axis
+        all or one, the rank of least coordinates is one.
         """
         shape = self.topology.shape
         sizes = np.ones(len(groups), np.int64)
@@ -130,10 +131,10 @@ def distances(network: Usable, sources: Ints) -> Straight | Searched:
     """Distances from some vertices to all.
 
     By coordinates on whole axes of an unbroken grid whose links of an axis have one latency. Otherwise by a
-    search from each source; but from more than 1,500 sources of a broken grid the distances of the unbroken one
-    are taken, which are never longer.
+    search from each source; but from more than 1,500 sources of a broken grid the distances of the unbroken
+    one are taken, which are never longer.
 
-    Cost: O(1) by coordinates; else one search per source.
+    Cost: O(1) by coordinates; else O(sources x links x longest route).
 
     Source: Dijkstra 1959, A note on two problems in connexion with graphs.
     """
@@ -161,50 +162,72 @@ def _is_unbroken(network: Usable) -> bool:
 
 
 def _search(network: Usable, sources: Ints) -> tuple[Floats, Floats]:
-    from scipy.sparse.csgraph import dijkstra
-
-    alike = network.topology.latency[network.links]
-    far = functools.partial(dijkstra, directed=True, indices=sources)
-    hops = np.asarray(far(_matrix(network, np.ones(len(alike))), unweighted=True))
-    if not len(alike) or np.all(alike == alike[0]):
-        alpha = float(alike[0]) if len(alike) else 0.0
-        return hops, np.where(np.isinf(hops), np.inf, np.where(np.isinf(hops), 0.0, hops) * alpha)
-    return hops, np.asarray(far(_matrix(network, alike)))
+    """Links and seconds, both ``float64[s, v]``."""
+    latency = network.topology.latency[network.links]
+    hops = _all_from(network, np.ones(len(latency)), sources)
+    if _alike(latency):
+        return hops, np.where(np.isinf(hops), np.inf, np.where(np.isinf(hops), 0.0, hops) * latency[:1].sum())
+    return hops, _all_from(network, latency, sources)
 
 
-def _matrix(network: Usable, weight: Floats):  # type: ignore[no-untyped-def]
-    """The links as a sparse matrix; of parallel ones the least weight. Zeros are kept as links of no length."""
+def _alike(latency: Floats) -> bool:
+    return bool(np.all(latency == latency[:1]))
+
+
+def _all_from(network: Usable, weight: Floats, sources: Ints) -> Floats:
+    """Least sums of weights, ``float64[s, v]``: relaxing all links at once; where routes are long, Dijkstra."""
+    order = np.argsort(network.dst, kind="stable")
+    tail, cost = network.src[order], weight[order, None]
+    ends, first = np.unique(network.dst[order], return_index=True)
+    far = np.full((network.topology.vertices, len(sources)), np.inf)
+    far[sources, np.arange(len(sources))] = 0.0
+    for _ in range(_MOST_ROUNDS if len(tail) else 0):
+        reach = np.minimum(far[ends], np.minimum.reduceat(far[tail] + cost, first))
+        if np.array_equal(reach, far[ends]):
+            return far.T
+        far[ends] = reach
+    return np.asarray(_dijkstra(network, weight, sources)[0]) if len(tail) else far.T
+
+
+def _dijkstra(network: Usable, weight: Floats, sources: Ints | int) -> tuple[Floats, Ints]:
+    """Least sums of weights, and the vertex before each on its route. Of parallel links the least counts."""
     from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
 
     v = network.topology.vertices
     order = np.lexsort((weight, network.dst, network.src))
-    src, dst, weight = network.src[order], network.dst[order], weight[order]
+    src, dst = network.src[order], network.dst[order]
     first = np.ones(len(src), bool)
     first[1:] = (np.diff(src) != 0) | (np.diff(dst) != 0)
     start = np.searchsorted(src[first], np.arange(v + 1))
-    return csr_array((weight[first], dst[first], start), (v, v))
+    # Explicit zeros stay in the matrix and are links of no length.
+    graph = csr_array((weight[order][first], dst[first], start), (v, v))
+    far, before = dijkstra(graph, indices=sources, return_predecessors=True)
+    return far, before
 
 
 def shortest_route(network: Usable, src: int, dst: int) -> list[int]:
-    """Links of a route of least latency, the fewest links among those where all latencies are equal.
+    """Links of a route of least latency; of fewest links where links are alike or whole axes are.
 
     >>> from hopcast.graph.usable import usable
     >>> from hopcast.topologies import ring
     >>> shortest_route(usable(ring.build("ring:5", (5,), 1.0, 1e-6)), 0, 3)
     [9, 8]
     """
-    from scipy.sparse.csgraph import dijkstra
-
-    latency = network.topology.latency[network.links]
+    topology, latency = network.topology, network.topology.latency[network.links]
+    route: list[int] = []
+    if network.straight or _alike(latency):
+        allowed = np.zeros(topology.links, bool)
+        allowed[network.links] = True
+        into = Neighbours(topology, allowed).tree(src)
+        while dst != src and into[dst] >= 0:
+            route.append(int(into[dst]))
+            dst = int(topology.src[into[dst]])
+        return route[::-1]
     # Links of no latency still take a little, so that a route does not wander over them.
-    weight = latency + max(float(latency.max(initial=0.0)), 1.0) * 1e-12
-    far, before = dijkstra(_matrix(network, weight), indices=src, return_predecessors=True)
-    route, vertex = [], dst
-    while vertex != src:
-        if not np.isfinite(far[vertex]):
-            return []
-        last = int(before[vertex])
-        these = np.flatnonzero((network.src == last) & (network.dst == vertex))
+    far, before = _dijkstra(network, latency + float(latency.max()) * 1e-12, src)
+    while dst != src and np.isfinite(far[dst]):
+        these = np.flatnonzero((network.src == before[dst]) & (network.dst == dst))
         route.append(int(network.links[these[latency[these].argmin()]]))
-        vertex = last
+        dst = int(before[dst])
     return route[::-1]

@@ -38,8 +38,8 @@ def max_flow(
 
     At half duplex it is right too: flows that meet on a cable cancel.
 
-    Rates that are whole multiples of one rate are solved exactly. Others are rounded to 31 bits first; the value
-    is then the exact capacity of a cut that is least within one part in 2**31 for each link.
+    Rates that are whole multiples of one rate are solved exactly. Others are rounded to 31 bits first; the
+    value is then the exact capacity of a cut that is least within one part in 2**31 for each link.
 
     Args:
         topology: Links of bandwidth 0 are dead.
@@ -83,7 +83,7 @@ def max_flow(
 
 
 def max_flow_between(topology: Topology, sources: Sequence[int] | Ints, sinks: Sequence[int] | Ints) -> float:
-    """The value of `max_flow`, bytes/s: what can cross between two sets, switches on the side that lets least through."""
+    """The value of `max_flow`, bytes/s; switches stand on whichever side lets least through."""
     return max_flow(topology, sources, sinks).value
 
 

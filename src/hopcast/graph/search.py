@@ -23,7 +23,7 @@ class Neighbours:
         self._vertices = topology.vertices
 
     def tree(self, source: int) -> Ints:
-        """``int32[v]``: the link that first reaches each vertex; -1 for the source and where there is no way."""
+        """``int32[v]``: the link that first reaches each vertex; -1 for the source and where no way leads."""
         into, _ = self._search(source)
         return into
 

@@ -133,11 +133,14 @@ def _by_axes(topology: Topology, live: Bools) -> Ints:
 
 
 def _joined(topology: Topology, live: Bools) -> Ints:
-    """Components by search, whatever the direction of links."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    ends = (topology.src[live], topology.dst[live])
-    graph = coo_array((np.ones(len(ends[0]), np.int8), ends), (topology.vertices,) * 2)
-    _, label = connected_components(graph.tocsr(), directed=True, connection="weak")
-    return np.asarray(label, np.int32)
+    """Components, whatever the direction of links: the lowest number spreads until nothing changes."""
+    src, dst = topology.src[live], topology.dst[live]
+    label = np.arange(topology.vertices)
+    while True:
+        lower = label.copy()
+        np.minimum.at(lower, src, label[dst])
+        np.minimum.at(lower, dst, label[src])
+        lower = lower[lower]  # whoever follows a vertex also follows whom that one follows
+        if np.array_equal(lower, label):
+            return np.unique(label, return_inverse=True)[1].astype(np.int32)
+        label = lower

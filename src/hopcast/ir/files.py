@@ -33,9 +33,9 @@ import numpy as np
 
 from hopcast.names import InputError, unknown
 
-from . import _record
-from ._place import Place, Record
-from ._record import COLUMNS, DEFAULTS, EXAMPLE, FIRST, HEAD, NEEDED, OPS, WHICH_COLUMNS
+from . import record as records
+from .place import Place, Record
+from .record import COLUMNS, DEFAULTS, EXAMPLE, FIRST, HEAD, NEEDED, OPS, WHICH_COLUMNS
 from .schedule import REDUCE, Schedule
 
 SUFFIXES = (".npz", ".json", ".csv")
@@ -171,7 +171,7 @@ def _columns(schedule: Schedule) -> dict[str, Any]:
 
 def _to_npz(schedule: Schedule, file: BinaryIO) -> None:
     columns = {name: column.astype(_ITEMS[name]) for name, column in _columns(schedule).items()}
-    np.savez_compressed(file, allow_pickle=False, **_record.head(schedule), **columns)
+    np.savez_compressed(file, allow_pickle=False, **records.head(schedule), **columns)
 
 
 def _from_npz(data: bytes, name: str) -> Schedule:
@@ -184,6 +184,8 @@ def _from_npz(data: bytes, name: str) -> Schedule:
             )
         record: Record = {key: archive[key] for key in archive.files if key in HEAD or key in COLUMNS}
         others = [key for key in archive.files if key not in record]
+        if not all(isinstance(value, np.ndarray) for value in record.values()):
+            raise ValueError("a member that is no array")
     except InputError:
         raise
     except _DAMAGE:
@@ -191,11 +193,11 @@ def _from_npz(data: bytes, name: str) -> Schedule:
     if others:
         raise InputError(f"{name}: {unknown('key', others[0], (*HEAD, *COLUMNS))}")
     words = {key: value.item() for key, value in record.items() if value.ndim == 0}
-    return _record.build(record | words, place)
+    return records.build(record | words, place)
 
 
 def _to_json(schedule: Schedule, file: BinaryIO) -> None:
-    record = _record.head(schedule) | _columns(schedule)
+    record = records.head(schedule) | _columns(schedule)
     record["op"] = np.where(record["op"] == REDUCE, "reduce", "copy")
     plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in record.items()}
     lines = (f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in plain.items())
@@ -214,11 +216,11 @@ def _from_json(text: str, name: str) -> Schedule:
         raise InputError(
             f"{name}: {kind} is no schedule; it is an object with {', '.join(FIRST)}, {', '.join(NEEDED)}"
         )
-    return _record.build(record, Place(name))
+    return records.build(record, Place(name))
 
 
 def _to_csv(schedule: Schedule, file: BinaryIO) -> None:
-    found = _record.head(schedule)
+    found = records.head(schedule)
     words = [f"{key}={_word(value)}" for key, value in found.items() if not isinstance(value, np.ndarray)]
     lists = [f"# {key}={_list(value)}" for key, value in found.items() if isinstance(value, np.ndarray)]
     file.write("\n".join(["# " + " ".join(words), *lists, ",".join(COLUMNS), ""]).encode())
@@ -258,7 +260,7 @@ def _from_csv(text: str, name: str) -> Schedule:
         raise InputError(
             f"{name}: no sends in it; under a line # {EXAMPLE} the columns are named: {','.join(COLUMNS)}"
         )
-    return _record.build(
+    return records.build(
         record | {k: np.array(v, np.int64) for k, v in columns.items()}, Place(name, heads, lines)
     )
 

@@ -205,13 +205,15 @@ def group(cluster: Cluster, mesh: Mesh, over: Sequence[str] = ()) -> Group:
     topology = cluster.topology
     if not topology.is_grid:
         axes = (Axis(",".join(mesh.names[i] for i in inside), ranks, False),)
+        # Behind several switches routes share links, so a port tells no time: no rate, and latency is a hint.
+        plain = _one_switch(topology)
         return Group(
             axes,
             True,
-            (_rate(topology.bandwidth),),
-            (2 * float(topology.latency[0]),),
+            (_rate(topology.bandwidth) if plain else 0.0,),
+            (2 * float(topology.latency.max(initial=0.0)),),
             all_groups,
-            True,
+            plain,
             not topology.half_duplex,
             cluster.name,
         )
@@ -250,6 +252,16 @@ def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float
         name = axis.name if mesh.names[i] == axis.name or len(factors) > 1 else mesh.names[i]
         found.append((Axis(name, f.length, closed), _rate(topology.bandwidth[links]), latency, f.stride == 1))
     return found
+
+
+def _one_switch(topology: Topology) -> bool:
+    """Whether all there is are the ports of one switch, a cable to each chip, of one latency."""
+    n = topology.chips
+    if topology.vertices != n + 1 or topology.links != 2 * n or np.ptp(topology.latency) > 0:
+        return False
+    up = topology.dst == n
+    ends = np.concatenate([np.sort(topology.src[up]), np.sort(topology.dst[~up])])
+    return np.array_equal(ends, np.tile(np.arange(n), 2)) and bool(np.all(topology.src[~up] == n))
 
 
 def _rate(bandwidth: npt.NDArray[np.float64]) -> float:

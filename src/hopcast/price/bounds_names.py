@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir.topology import Bools, Ints, Topology
+from hopcast.units import show_rate
 
 
 def some_links(count: int) -> str:
@@ -15,6 +16,16 @@ def some_links(count: int) -> str:
     ('1 link', '4 links')
     """
     return "1 link" if count == 1 else f"{count:,} links"
+
+
+def carry(count: int, where: str, rate: float) -> str:
+    """What some links carry, in words.
+
+    >>> carry(1, "", 1e9), carry(4, "out of x 0-1", 4e9)
+    ('1 link carries 1 GB/s', '4 links out of x 0-1 carry 4 GB/s together')
+    """
+    said = f"{some_links(count)} {where}".rstrip()
+    return f"{said} carries {show_rate(rate)}" if count == 1 else f"{said} carry {show_rate(rate)} together"
 
 
 def chip(place: str) -> str:
@@ -35,11 +46,15 @@ def members(topology: Topology, inside: Bools, among: Bools) -> str:
     >>> grid = mesh.build("mesh:4x4", (4, 4), 1.0, 0.0)
     >>> members(grid, np.arange(16) < 8, np.ones(16, bool))
     'x 0-1'
+    >>> members(grid, np.arange(16) < 2, np.ones(16, bool))
+    'chips 0,0 and 0,1'
     """
     chips = np.flatnonzero(inside[: topology.chips])
     all_chips = np.flatnonzero(among[: topology.chips])
     if len(chips) <= 2:
-        return "chip " + " and ".join(topology.place(int(c)) for c in chips)
+        return ("chip " if len(chips) == 1 else "chips ") + " and ".join(
+            topology.place(int(c)) for c in chips
+        )
     if not topology.is_grid:
         return f"{len(chips)} chips ({_runs(chips)})"
     said, box = [], 1

@@ -41,6 +41,12 @@ class Traffic:
         return whole or bool(np.all(self.summed_at > 0)) or bool(np.all(self.copied_from > 0))
 
     @property
+    def alike(self) -> bool:
+        """Whether every rank has and needs as much as any other, and of everyone."""
+        even = all(np.all(part == part[0]) for part in (self.summed_at, self.copied_from))
+        return even and not len(self.pair_part)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing has to move."""
         parts = (self.summed_at.sum(), self.copied_from.sum(), self.pair_part.sum())
@@ -88,8 +94,8 @@ class Traffic:
     def transfers(self, parts: Ints) -> Floats:
         """What must be sent between the parts that a group falls into, in D, if only ranks sum and copy.
 
-        A sum for one rank: every other part sends once. A copy for all: every other part receives once. A sum for
-        all needs both, for until some part knows the sum all others have sent, and afterwards all others receive.
+        A sum for one rank: every other part sends once. A copy for all: every other part receives once. A sum
+        for all needs both: until some part knows the sum all others have sent, and then all others receive.
         Single pairs are left out: on them the ports give as much.
 
         Shapes: ``parts`` is ``int[g]``, the number of parts of each group; the result is ``float64[g]``.

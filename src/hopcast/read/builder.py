@@ -15,9 +15,9 @@ from types import ModuleType
 
 import numpy as np
 
-from hopcast.ir import _record
-from hopcast.ir._place import Place
+from hopcast.ir import record
 from hopcast.ir.group import Group, Hint
+from hopcast.ir.place import Place
 from hopcast.ir.schedule import Schedule, Sends
 from hopcast.names import InputError, unknown
 
@@ -46,7 +46,7 @@ def build(text: str, group: Group | None = None, hint: Hint | None = None) -> Sc
             made = function(*arguments)
         if isinstance(made, Mapping):
             plain = {"algorithm": name} | ({} if group is None else {"ranks": group.ranks})
-            return _record.build(plain | dict(made), Place(text))
+            return record.build(plain | dict(made), Place(text))
     if not isinstance(made, Schedule):
         raise InputError(f"{text} returned {_kind(made)}; a builder returns a Schedule or a dict of columns")
     return _guarded(made, path, text)
@@ -173,7 +173,7 @@ def _guarded(made: Schedule, path: Path, text: str) -> Schedule:
         shapes = {column.shape for column in columns.values()}
         if shapes != {(len(rows),)} or any(c.dtype.kind not in "iu" for c in columns.values()):
             raise InputError(f"{text}: step {i}: columns are whole numbers, all of one length")
-        wrong = _record.first_wrong(columns, made.vertices, made.ranks, made.chunks)
+        wrong = record.first_wrong(columns, made.vertices, made.ranks, made.chunks)
         if wrong:
             raise InputError(f"{text}: step {i}, send {wrong[0]}: {wrong[1]}")
         return rows

@@ -8,8 +8,8 @@ import numpy as np
 
 from hopcast.names import InputError, pick, unknown
 
-from ._place import Place, number, whole
 from .collective import ALIASES, ALL, NAMES, Collective, of
+from .place import Place, number, whole
 from .topology import Ints
 
 _MOST_SHIFT = 2**22

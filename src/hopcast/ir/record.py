@@ -15,9 +15,9 @@ import numpy as np
 
 from hopcast.names import unknown
 
-from ._claim import collective, usual
-from ._place import Longs, Place, Record, number, whole
+from .claim import collective, usual
 from .collective import ALL
+from .place import Longs, Place, Record, number, whole
 from .schedule import COPY, REDUCE, Schedule, from_columns, one_group
 from .topology import Bools, Floats, Ints
 
@@ -184,6 +184,8 @@ def _share(record: Mapping[str, Any], place: Place, chunks: int) -> Floats | Non
     if record.get("share") is None:
         return None
     try:
+        if np.iscomplexobj(record["share"]):
+            raise TypeError
         share = np.asarray(record["share"], np.float64)
     except (ValueError, TypeError, OverflowError):
         says = "share is a list of numbers, the part of the array that each chunk is"

@@ -1,0 +1,37 @@
+"""Small clusters for tests: ``4wx3`` is a grid of 4 (wrapped) by 3 (open), ``switch:5`` has five ranks on a switch."""
+
+from functools import cache
+
+from hopcast.ir.algebra import lay
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.group import Group, Hint
+from hopcast.ir.mesh import group as group_of
+from hopcast.ir.mesh import physical
+from hopcast.ir.schedule import Schedule
+from hopcast.topologies import switch
+from hopcast.topologies._grid import grid
+
+from hopcast import algorithms
+
+
+@cache
+def cluster(text: str, bandwidth: float = 1.0, latency: float = 0.0) -> Cluster:
+    if text.startswith("switch:"):
+        made = switch.build(text, [int(text.removeprefix("switch:"))], bandwidth, latency)
+        return Cluster(text, made, "switch", "shortest")
+    axes = text.split("x")
+    made = grid(text, [int(a.rstrip("w")) for a in axes], ["w" in a for a in axes], bandwidth, latency)
+    return Cluster(text, made, "grid", "dimension_order")
+
+
+def group(where: Cluster, over: tuple[str, ...] = ()) -> Group:
+    return group_of(where, physical(where.topology), over)
+
+
+def build(collective: str, algorithm: str, where: Cluster, over: tuple[str, ...] = (), **hint: float) -> Schedule:
+    """On all groups, as predict does it."""
+    found, options = algorithms.parse(algorithm)
+    mine = group(where, over)
+    alpha = max(mine.latency)
+    small = found.build(collective, mine, Hint(**({"alpha": alpha, "options": options} | hint)))
+    return lay(small, mine.all_groups, where.topology.vertices)
