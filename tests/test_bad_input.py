@@ -15,7 +15,7 @@ BAD = [
     (["predict", "all_gather", "torus:0x4", "--size", "1M"], ["0"]),
     (["predict", "all_gather", "torus:4x4,bandwith=45GB/s", "--size", "1M"], ["bandwith", "bandwidth"]),
     (["predict", "all_gather", "torus:4x4,bandwidth=45", "--size", "1M"], ["45", "GB/s"]),
-    (["predict", "all_gather", "torus:4x4,latency=1", "--size", "1M"], ["1us", "latency"]),
+    (["predict", "all_gather", "torus:4x4,latency=1", "--size", "1M"], ["5us", "latency"]),
     (["predict", "all_gather", "torus:4x4,duplex=quarter", "--size", "1M"], ["quarter", "full or half"]),
     (["predict", "all_gather", TORUS, "--size", "1M", "--over", "w"], ["'w'", "x, y"]),
     (["predict", "all_gather", TORUS, "--size", "1M", "--over", "x,x"], ["twice"]),

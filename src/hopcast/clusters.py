@@ -34,9 +34,11 @@ def cluster(text: str) -> Cluster:
     >>> c.topology.chips, c.topology.links, [a.wraps for a in c.topology.axes]
     (16, 64, [True, True])
     """
+    path, dot, behind = text.strip().partition(".toml")
+    if dot and not behind.partition(",")[0]:
+        options = _options(text, behind.split(",")[1:], ("bandwidth", "latency"))
+        return _override(_from_file(path + dot), options, text)
     head, *rest = [part.strip() for part in text.strip().split(",")]
-    if head.endswith(".toml") or "/" in head:
-        return _override(_from_file(head), _options(text, rest, ("bandwidth", "latency")))
     family, colon, shape = head.partition(":")
     if colon and family in registry.found("topologies") and family != "twisted_torus":
         return _generic(text, family, _dims(text, shape), _options(text, rest, _GENERIC))
@@ -85,7 +87,9 @@ def _options(text: str, rest: Sequence[str], allowed: Sequence[str]) -> dict[str
     return found
 
 
-def _value(text: str, options: Mapping[str, str], key: str, read: Callable[[str], float], usual: float) -> float:
+def _value(
+    text: str, options: Mapping[str, str], key: str, read: Callable[[str], float], usual: float
+) -> float:
     """The value of an option in SI units, or the usual one."""
     if key not in options:
         return usual
@@ -153,7 +157,9 @@ def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[
     else:
         topology = _grid.grid(name, made.shape, made.wraps, bandwidth, latency)
     routing = "twisted" if "twisted" in options else "dimension_order"
-    return Cluster(text, topology, chip.name, routing, dict(options), figures, chip.library, made.notes, facts)
+    return Cluster(
+        text, topology, chip.name, routing, dict(options), figures, chip.library, made.notes, facts
+    )
 
 
 def _from_file(path: str) -> Cluster:
@@ -163,12 +169,15 @@ def _from_file(path: str) -> Cluster:
     return found
 
 
-def _override(was: Cluster, options: Mapping[str, str]) -> Cluster:
+def _override(was: Cluster, options: Mapping[str, str], text: str) -> Cluster:
+    """Another bandwidth for all links, another latency for all hops (a switch crossing is one hop of two links)."""
     topology = was.topology
     if "bandwidth" in options:
-        topology = replace(topology, bandwidth=np.full(topology.links, units.rate(options["bandwidth"])))
+        rate = _value(text, options, "bandwidth", units.rate, 0.0)
+        topology = replace(topology, bandwidth=np.full(topology.links, rate))
     if "latency" in options:
-        topology = replace(topology, latency=np.full(topology.links, units.seconds(options["latency"])))
+        hop = _value(text, options, "latency", units.seconds, 0.0)
+        topology = replace(topology, latency=np.full(topology.links, hop if topology.is_grid else hop / 2))
     return replace(was, topology=topology, options={**was.options, **options})
 
 

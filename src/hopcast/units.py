@@ -104,8 +104,9 @@ def show_size(value: float) -> str:
     ('8 MiB', '1 GB', '45 kB', '12 B')
     """
     for power, unit in ((5, "Pi"), (4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki")):
-        if value >= 1024**power and (value * 8 / 1024**power).is_integer() and value / 1024**power < 8192:
-            return f"{value / 1024**power:g} {unit}B"
+        count = value / 1024**power
+        if count >= 1 and (count.is_integer() or (count < 64 and (2 * count).is_integer())):
+            return f"{count:g} {unit}B"
     for power, unit in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k")):
         if value >= 1000**power:
             return f"{value / 1000**power:.4g} {unit}B"

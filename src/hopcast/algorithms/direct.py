@@ -21,6 +21,7 @@ from ._axis_load import axis_hops, axis_load
 from ._rounds import on_switch
 from .ring import long_axis
 
+EVERY_PAIR = True  # its one step has a send for every pair of ranks
 SOURCE = (
     "Thakur, Rabenseifner and Gropp 2005, doi:10.1177/1094342005051521 (all sends posted at once); "
     "Dally and Towles 2004, section 3.3 (load of all_to_all on grids)"

@@ -138,7 +138,8 @@ def _in_step(group: Group, share: list[float], stretched: bool) -> _Rate:
         lines.append(steps)
     for column in itertools.zip_longest(*lines):
         now = [step for step in column if step is not None]
-        busy = [sum(t for b, t in now if b == a) for a in range(len(group.axes))]  # two parts may meet on an axis
+        # Parts whose phases differ in length may meet on an axis.
+        busy = [sum(t for b, t in now if b == a) for a in range(len(group.axes))]
         total = _Rate(total.latency + max(group.latency[a] for a, _ in now), total.per_byte + max(busy))
     return total
 

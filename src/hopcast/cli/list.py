@@ -1,4 +1,4 @@
-"""What there is: chips, clusters, topologies, algorithms, collectives, findings, formats."""
+"""What there is: chips, clusters, topologies, algorithms, findings, formats."""
 
 from typing import Annotated
 

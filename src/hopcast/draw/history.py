@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hopcast.interpret import cells
-from hopcast.ir.collective import ALL
+from hopcast.ir.collective import ALL, Collective
 from hopcast.ir.schedule import COPY, REDUCE, Schedule, Sends
 from hopcast.ir.topology import Bools, Ints
 from hopcast.names import InputError
@@ -89,6 +89,24 @@ def thinned(schedule: Schedule, steps: Iterable[int] | None, most: int) -> list[
         return list(range(-1, last + 1))
     between = np.linspace(1, last, most - 2).round().astype(int)
     return [-1, 0, *(int(s) for s in between)]
+
+
+def progress(story: History, frame: Frame, collective: Collective) -> str:
+    """How far a step has come, in words.
+
+    All ranks are counted, also those that a picture leaves out.
+    """
+    ranks = collective.ranks
+    if not collective.reduces and collective.name in ("all_gather", "broadcast"):
+        held = np.count_nonzero(frame.count[:ranks], 1)
+        low, high = int(held.min()), int(held.max())
+        who = "each rank holds" if low == high else "ranks hold"
+        return f"{who} {low if low == high else f'{low} to {high}'} of {collective.chunks} chunks"
+    done, all_ = int(np.count_nonzero(story.done(frame))), int(np.count_nonzero(story.goal))
+    if collective.reduces:
+        most = int(np.max(frame.count, initial=0, where=frame.live))
+        return f"sums of up to {most} of {story.full}; {done} of {all_} results complete"
+    return f"{done} of {all_} chunks are where they belong"
 
 
 def history(schedule: Schedule, steps: Iterable[int]) -> History:
@@ -187,11 +205,9 @@ def _advance(rows: Sends, count: Ints, who: Words) -> Bools:
 def _liveness(schedule: Schedule, where: _Holders, goal: Bools, keep: list[int]) -> dict[int, Bools]:
     """For each step to keep the cells that are wanted after it, found from the last step back."""
     wanted, live = goal.copy(), {}
-    for i in reversed(range(min(keep, default=0), schedule.step_count)):
+    for i in reversed(range(max(min(keep, default=0), 0), schedule.step_count)):
         if i in keep:
             live[i] = wanted.copy()
-        if i < 0:
-            break
         rows = where.local(schedule.make(i))
         row, chunk = cells(rows, schedule.chunks)
         src, dst, copy = rows.src[row], rows.dst[row], rows.op[row] == COPY

@@ -150,7 +150,7 @@ def _cut_open(found: Layout, topology: Topology, link: int, n: int, per: int) ->
     for vertex, other in ((src, dst), (dst, src)):
         x, y = centre(found.boxes[vertex])
         row = (n - 1) // per if vertex else 0
-        side = -1 if row % 2 == 0 and not vertex or row % 2 == 1 else 1
+        side = -1 if (row % 2 == 0 and not vertex) or row % 2 == 1 else 1
         out = (x + side * 34, y)
         ends.append(((x, y), out))
         if vertex == src:

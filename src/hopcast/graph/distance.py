@@ -141,15 +141,12 @@ def distances(network: Usable, sources: Ints) -> Straight | Searched:
     topology = network.topology
     sources = np.unique(sources)
     if network.straight or (len(sources) > _MOST_SEARCHED and _is_unbroken(network)):
-        used, latency, same = [], np.zeros(len(topology.axes)), network.straight
-        axis = topology.axis[network.links]
-        for a in range(len(topology.axes)):
-            part = topology.latency[network.links[axis == a]]
-            used.append(len(part) > 0)
-            latency[a] = part.min(initial=np.inf) if len(part) else 0.0
-            same = same and bool(np.all(part == latency[a]))
-        if same or len(sources) > _MOST_SEARCHED:
-            return Straight(topology, tuple(used), latency, same)
+        used = np.bincount(topology.axis[network.links], minlength=len(topology.axes)) > 0
+        least = np.full(len(topology.axes), np.inf)
+        np.minimum.at(least, topology.axis[network.links], topology.latency[network.links])
+        exact = network.straight and _alike_on_axes(network)
+        if exact or len(sources) > _MOST_SEARCHED:
+            return Straight(topology, tuple(used.tolist()), np.where(used, least, 0.0), exact)
     row = np.full(topology.vertices, -1)
     row[sources] = np.arange(len(sources))
     return Searched(row, *_search(network, sources))
@@ -174,8 +171,13 @@ def _alike(latency: Floats) -> bool:
     return bool(np.all(latency == latency[:1]))
 
 
+def _alike_on_axes(network: Usable) -> bool:
+    axis, latency = network.topology.axis[network.links], network.topology.latency[network.links]
+    return all(_alike(latency[axis == a]) for a in range(len(network.topology.axes)))
+
+
 def _all_from(network: Usable, weight: Floats, sources: Ints) -> Floats:
-    """Least sums of weights, ``float64[s, v]``: relaxing all links at once; where routes are long, Dijkstra."""
+    """Least sums of weights, ``float64[s, v]``: all links relaxed at once; for long routes Dijkstra."""
     order = np.argsort(network.dst, kind="stable")
     tail, cost = network.src[order], weight[order, None]
     ends, first = np.unique(network.dst[order], return_index=True)
@@ -216,7 +218,7 @@ def shortest_route(network: Usable, src: int, dst: int) -> list[int]:
     """
     topology, latency = network.topology, network.topology.latency[network.links]
     route: list[int] = []
-    if network.straight or _alike(latency):
+    if _alike(latency) or (network.straight and _alike_on_axes(network)):
         allowed = np.zeros(topology.links, bool)
         allowed[network.links] = True
         into = Neighbours(topology, allowed).tree(src)

@@ -46,7 +46,7 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
     pair, weight = pair[order], weight[order]
     found = _links(topology, src[pair], dst[pair], [s[order] for s in steps], [u[order] for u in up])
     hops = sum((s[order] for s in steps), np.zeros(len(pair), np.int64)).astype(np.int64)
-    return _around(topology, assemble(topology, pair, weight, hops, found), src, dst)
+    return around(topology, assemble(topology, pair, weight, hops, found), src, dst)
 
 
 def _links(
@@ -70,7 +70,7 @@ def _links(
     return out
 
 
-def _around(topology: Topology, usual: Routes, src: Ints, dst: Ints) -> Routes:
+def around(topology: Topology, usual: Routes, src: Ints, dst: Ints) -> Routes:
     """The usual routes, but those of pairs with a dead link replaced."""
     dead: Floats = topology.bandwidth == 0
     if not dead.any():

@@ -114,7 +114,7 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
             f"{topology.name} is no twisted torus; its routing rule is dimension_order or shortest"
         )
     found = assemble(topology, pair, weight, hops, links)
-    return dimension_order._around(topology, found, src, dst)
+    return dimension_order.around(topology, found, src, dst)
 
 
 def _walk(topology: Topology, start: Ints, word: Longs, vector: Longs, hops: Longs) -> tuple[Ints, Ints]:

@@ -14,7 +14,7 @@ from hopcast.ir.group import Group, Hint
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
-from hopcast.predict import Question, collective_name
+from hopcast.question import Question, collective_name
 from hopcast.read import schedule as schedules
 
 
@@ -151,7 +151,9 @@ def _own(made: Schedule, where: Place, nbytes: float, hint: Hint) -> Question:
         and len(made.groups) == len(group.all_groups)
         and made.vertices <= topology.vertices
     ):
-        laid = made if len(made.groups) > 1 else algebra.lay(made, group.all_groups, topology.vertices)
+        # One that names switches stands on the cluster's own vertices already.
+        placed = len(made.groups) > 1 or made.vertices > made.ranks
+        laid = made if placed else algebra.lay(made, group.all_groups, topology.vertices)
     elif len(made.groups) == 1 and made.ranks == group.ranks:
         laid = algebra.lay(made, group.all_groups, topology.vertices)
     else:

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from hopcast import algorithms, interpret
+from hopcast.choose import answer
 from hopcast.ir import algebra
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
-from hopcast.predict import Question, answer
+from hopcast.question import Question
 from hopcast.result import Result, Row
 
 from . import ask

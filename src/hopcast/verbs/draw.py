@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hopcast import clusters
+from hopcast.choose import answer
 from hopcast.draw import schedule_svg, schedule_text, topology_svg, topology_text
 from hopcast.graph.flow import disjoint_routes
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
-from hopcast.predict import answer
 from hopcast.units import show_seconds, show_size
 
 from . import ask
@@ -89,7 +89,17 @@ def draw(
     if isinstance(what, Cluster) or route is not None:
         raise InputError("a route is drawn on a cluster alone: hopcast draw CLUSTER --route 3,3 0,0")
     q, where = ask.question(
-        what, cluster, size=size, over=over, mesh=mesh, order=order, root=root, shift=shift, seed=seed, slow=slow, dead=dead
+        what,
+        cluster,
+        size=size,
+        over=over,
+        mesh=mesh,
+        order=order,
+        root=root,
+        shift=shift,
+        seed=seed,
+        slow=slow,
+        dead=dead,
     )
     if load:
         a = answer(q, algorithm, "flows")

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from hopcast import algorithms
+from hopcast.choose import answer, every
 from hopcast.findings import find
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
-from hopcast.predict import Answer, answer, every
+from hopcast.predict import Answer
 from hopcast.result import Result, Row
 from hopcast.units import show_seconds, show_size
 

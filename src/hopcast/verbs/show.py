@@ -57,7 +57,10 @@ def show(cluster: str | Cluster) -> Result:
     title = f"{where.name}: {counts} = {topology.chips} chips"
     shown = [k for k, v in row.items() if v is not None and v != []]
     listed = figures(where)
-    sources = ["one-way bandwidths, with trust (A primary source, B relayed, C derived, M from memory) and source:\n" + listed]
+    sources = [
+        "one-way bandwidths, with trust (A primary source, B relayed, C derived, M from memory) and source:\n"
+        + listed
+    ]
     notes = [*where.notes, *(sources if listed else [])]
     return Result([row], shown, title, notes, where.assumed, {"cluster": where.name}, where)
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from hopcast.choose import answer
 from hopcast.findings import find
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
-from hopcast.predict import Answer, answer
+from hopcast.predict import Answer
 from hopcast.result import Result, Row
 from hopcast.simulate.reference import Flows
 from hopcast.units import show_seconds, show_size

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from hopcast import units
+from hopcast.choose import answer, every
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import busbw_factor, per_rank_size
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
-from hopcast.predict import Answer, answer, every
+from hopcast.predict import Answer
 from hopcast.result import Result, Row
 
 from . import ask

@@ -1,0 +1,183 @@
+"""Which algorithm: the one named, the machine's own, or the fastest of all that fit."""
+
+from dataclasses import replace
+
+from . import algorithms
+from .ir import algebra
+from .ir.group import Hint
+from .names import InputError
+from .predict import Answer, Choice, of_choice, price_of
+from .price.steps import steps
+from .question import Question
+
+_MOST_SENDS = 400_000  # a schedule of more is not tried unless its closed form is exact
+_SIMULATED = 4  # schedules without an exact closed form that `best` simulates: those of least time by steps
+
+
+def answer(question: Question, algorithm: str = "auto", price: str = "", combine: str = "add") -> Answer:
+    """One answer.
+
+    Args:
+        question: What is asked.
+        algorithm: A name with options, auto or best.
+        price: formula, steps or flows; else formula where it is exact, and flows elsewhere.
+        combine: ``add`` or ``max``: how a closed form joins latency and bandwidth.
+
+    Raises:
+        InputError: for an algorithm that does not fit, or a price that it has not.
+    """
+    if question.schedule is not None:
+        return price_of(
+            question,
+            None,
+            question.schedule,
+            question.schedule.algorithm,
+            "schedule",
+            price or "flows",
+            combine,
+        )
+    if algorithm == "best":
+        return best(question, price, combine)
+    if algorithm == "auto":
+        found = library(question)
+        return best(question, price, combine) if found is None else of_choice(question, found, price, combine)
+    named, options = algorithms.parse(algorithm)
+    return of_choice(question, Choice(named, options), price, combine)
+
+
+def library(question: Question) -> Choice | None:
+    """What the machine's own software would run, where we know it; else None.
+
+    On TPUs XLA runs rings on wrapped axes, chains on open ones, one colour per rotated axis order on several
+    axes, and routes all_to_all and permute directly.
+
+    Source: collective_algorithm_config of the TPU compiler, libtpu of jax 0.10.2, read 2026-11.
+    """
+    group, name = question.group, question.collective
+    if question.cluster.library != "xla" or group.switched or group.ranks == 1:
+        return None
+    options: dict[str, str] = {}
+    if name in ("all_to_all", "permute"):
+        chosen = "direct"
+    elif name not in ("all_gather", "reduce_scatter", "all_reduce"):
+        return None
+    elif len(group.axes) > 1:
+        chosen = "multi_axis"
+    elif group.axes[0].wraps:
+        chosen, options = "bidirectional_ring", {"split": "on"}
+    else:
+        chosen = "chain"
+    choice = Choice(algorithms.get(chosen), options, "library")
+    return choice if choice.algorithm.valid(name, group, question.hint) is None else None
+
+
+def candidates(question: Question) -> list[Choice]:
+    """All algorithms, with each value of their options, that fit."""
+    found = []
+    for name in algorithms.names():
+        one = algorithms.get(name)
+        tries: list[dict[str, str]] = [{}]
+        for key, values in one.options.items():
+            tries = (
+                [t | ({} if v in ("auto", values[0]) else {key: v}) for t in tries for v in values]
+                if values
+                else tries
+            )
+        unique = {tuple(t.items()): t for t in tries}
+        found += [
+            Choice(one, options, "best")
+            for options in unique.values()
+            if one.valid(question.collective, question.group, replace(question.hint, options=options)) is None
+        ]
+    return found
+
+
+def every(question: Question, price: str = "", combine: str = "add") -> list[Answer]:
+    """One answer for each algorithm that fits, fastest first.
+
+    Raises:
+        InputError: if none fits.
+    """
+    found = []
+    for choice in candidates(question):
+        try:
+            found.append(of_choice(question, replace(choice, source="named"), price, combine))
+        except InputError:  # too large to simulate, or no closed form where one was asked for
+            continue
+    if not found:
+        raise _none_fits(question)
+    return sorted(found, key=lambda a: a.time)
+
+
+def best(question: Question, price: str = "", combine: str = "add") -> Answer:
+    """The algorithm of least time.
+
+    Closed forms that are exact decide at once. The others are ranked by their steps, and the first few of
+    them that the load of their busiest link does not rule out are simulated.
+
+    Raises:
+        InputError: if none fits.
+    """
+    fits = candidates(question)
+    leading: tuple[float, Choice] | None = None
+    others: list[tuple[float, float, Choice]] = []
+    for choice in fits:
+        hint = replace(question.hint, options=choice.options)
+        cost = choice.algorithm.cost(question.collective, question.group, hint)
+        if cost is not None and (price == "formula" or _is_exact(question, choice, hint, price)):
+            leading = _better(leading, cost.total(combine), choice)
+        elif price != "formula" and _listable(question, choice):
+            others.append((*_by_steps(question, choice, hint), choice))
+    found: Answer | None = None
+    for by_steps, least, choice in sorted(others, key=lambda o: o[:2])[
+        : None if price == "steps" else _SIMULATED
+    ]:
+        if leading is not None and least >= leading[0]:
+            continue
+        if price == "steps":
+            leading = _better(leading, by_steps, choice)
+            continue
+        tried = of_choice(question, choice, price or "flows", combine)
+        if leading is None or tried.time < leading[0] * (1 - 1e-12):
+            leading, found = (tried.time, choice), tried
+    if leading is None:
+        raise _none_fits(question)
+    return (
+        found
+        if found is not None and found.time <= leading[0]
+        else of_choice(question, leading[1], price, combine)
+    )
+
+
+def _is_exact(question: Question, choice: Choice, hint: Hint, price: str) -> bool:
+    return price in ("", "flows", "steps") and choice.algorithm.exact(
+        question.collective, question.group, hint
+    )
+
+
+def _better(old: tuple[float, Choice] | None, time: float, choice: Choice) -> tuple[float, Choice]:
+    return (time, choice) if old is None or time < old[0] * (1 - 1e-12) else old
+
+
+def _listable(question: Question, choice: Choice) -> bool:
+    """Whether its sends are few enough to be simulated: one for every pair of ranks may not be."""
+    n = question.group.ranks
+    pairs = question.collective == "all_to_all" or getattr(choice.algorithm.module, "EVERY_PAIR", False)
+    return not pairs or float(n) * n * len(question.group.all_groups) <= _MOST_SENDS
+
+
+def _by_steps(question: Question, choice: Choice, hint: Hint) -> tuple[float, float]:
+    """Time by steps, and the least that flows can take: the busiest link carries all its bytes."""
+    made = choice.algorithm.build(question.collective, question.group, hint)
+    laid = algebra.lay(made, question.group.all_groups, question.cluster.topology.vertices)
+    found = steps(laid, question.cluster, question.size)
+    busy = found.load > 0
+    least = (found.load[busy] / question.cluster.topology.bandwidth[busy]).max(initial=0.0)
+    return found.latency + found.bandwidth, float(least)
+
+
+def _none_fits(question: Question) -> InputError:
+    have = ", ".join(n for n in algorithms.names() if question.collective in algorithms.get(n).collectives)
+    return InputError(
+        f"no algorithm gives {question.collective} on {question.cluster.name}; tried: {have or 'none'}"
+    )
