@@ -1,7 +1,8 @@
-"""Small clusters for tests: ``4wx3`` is a grid of 4 (wrapped) by 3 (open), ``switch:5`` has five ranks on a switch."""
+"""Small clusters for tests: ``4wx3`` is a grid of 4 (wrapped) by 3 (open), ``switch:5`` five ranks."""
 
 from functools import cache
 
+from hopcast import algorithms
 from hopcast.ir.algebra import lay
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.group import Group, Hint
@@ -10,8 +11,6 @@ from hopcast.ir.mesh import physical
 from hopcast.ir.schedule import Schedule
 from hopcast.topologies import switch
 from hopcast.topologies._grid import grid
-
-from hopcast import algorithms
 
 
 @cache
@@ -28,7 +27,9 @@ def group(where: Cluster, over: tuple[str, ...] = ()) -> Group:
     return group_of(where, physical(where.topology), over)
 
 
-def build(collective: str, algorithm: str, where: Cluster, over: tuple[str, ...] = (), **hint: float) -> Schedule:
+def build(
+    collective: str, algorithm: str, where: Cluster, over: tuple[str, ...] = (), **hint: float
+) -> Schedule:
     """On all groups, as predict does it."""
     found, options = algorithms.parse(algorithm)
     mine = group(where, over)

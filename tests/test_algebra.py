@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from by_sets import computes
 from grids import build, cluster, group
-from hopcast.interpret import check
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from hopcast import algorithms
+from hopcast.interpret import check, interpret
 from hopcast.ir import algebra
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import of
@@ -14,10 +18,6 @@ from hopcast.ir.group import Hint
 from hopcast.ir.schedule import COPY, REDUCE, one_group, sends
 from hopcast.price.steps import steps
 from hopcast.simulate.reference import simulate
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-
-from hopcast import algorithms
 
 
 def same(a, b) -> bool:
@@ -67,7 +67,10 @@ def test_all_reduce_from_a_reduce_scatter_starts_with_it():
     assert computes(made)
 
 
-@given(st.lists(st.sampled_from(["ring", "bidirectional_ring", "chain", "direct"]), min_size=1, max_size=4), st.data())
+@given(
+    st.lists(st.sampled_from(["ring", "bidirectional_ring", "chain", "direct"]), min_size=1, max_size=4),
+    st.data(),
+)
 def test_beside_cuts_the_array_by_shares(names, data):
     weights = data.draw(st.lists(st.floats(0.1, 10), min_size=len(names), max_size=len(names)))
     parts = [algorithms.get(n).build("all_gather", group(cluster("5w")), Hint()) for n in names]
@@ -103,12 +106,12 @@ def test_over_puts_a_line_on_every_line():
     """A row of four gathers blocks of two chunks; the other row does the same on its own part."""
     line = algorithms.get("bruck").build("all_gather", group(cluster("4w")), Hint())
     lines = np.array([[0, 2, 4, 6], [1, 3, 5, 7]], np.int32)
-    made = algebra.over(line, lines, np.array([0, 8], np.int32), 2, of("all_gather", 8, np.repeat(np.arange(8), 2)))
+    made = algebra.over(
+        line, lines, np.array([0, 8], np.int32), 2, of("all_gather", 8, np.repeat(np.arange(8), 2))
+    )
     held = np.zeros((8, 16))
     for r in range(4):
         held[lines[0, r], 2 * r : 2 * r + 2] = held[lines[1, r], 8 + 2 * r : 10 + 2 * r] = 1
-    from hopcast.interpret import interpret
-
     after = interpret(made, held)
     assert np.array_equal(after[::2, :8], np.ones((4, 8)))
     assert np.array_equal(after[1::2, 8:], np.ones((4, 8)))
@@ -132,10 +135,13 @@ def test_phases_keep_their_own_repeats():
 
 CASES = [
     ("all_gather", "ring", "5w"), ("all_reduce", "bidirectional_ring", "6w"), ("all_gather", "chain", "5"),
-    ("all_reduce", "pipelined_chain", "5"), ("broadcast", "pipelined_chain", "7w"), ("all_gather", "multi_axis", "4x6w"),
-    ("all_reduce", "sequential_rings", "3wx4w"), ("all_to_all", "direct", "4wx3"), ("scatter", "binomial", "6"),
-    ("all_to_all", "dimension_ordered", "3x4w"), ("all_to_all", "bruck", "switch:6"), ("reduce", "binomial", "switch:7"),
-    ("all_reduce", "rabenseifner", "switch:6"), ("all_gather", "recursive_doubling", "4x2"), ("permute", "direct", "5"),
+    ("all_reduce", "pipelined_chain", "5"), ("broadcast", "pipelined_chain", "7w"),
+    ("all_gather", "multi_axis", "4x6w"), ("all_reduce", "sequential_rings", "3wx4w"),
+    ("all_to_all", "direct", "4wx3"), ("scatter", "binomial", "6"),
+    ("all_to_all", "dimension_ordered", "3x4w"),
+    ("all_to_all", "bruck", "switch:6"), ("reduce", "binomial", "switch:7"),
+    ("all_reduce", "rabenseifner", "switch:6"), ("all_gather", "recursive_doubling", "4x2"),
+    ("permute", "direct", "5"),
 ]  # fmt: skip
 each_case = st.sampled_from(CASES)
 sizes = st.floats(1.0, 1e12)
@@ -147,14 +153,18 @@ def renamed(where: Cluster, order: np.ndarray) -> Cluster:
     place = np.concatenate([order, np.arange(t.chips, t.vertices)]).astype(np.int32)
     back = np.argsort(order)
     port = t.port[back] if t.port.size else t.port
-    return replace(where, topology=replace(t, src=place[t.src], dst=place[t.dst], coords=t.coords[back], port=port))
+    return replace(
+        where, topology=replace(t, src=place[t.src], dst=place[t.dst], coords=t.coords[back], port=port)
+    )
 
 
 @settings(deadline=None)
 @given(st.sampled_from([c for c in CASES if "x" not in c[2] and c[:2] != ("permute", "direct")]), st.data())
 def test_other_names_for_the_ranks_change_nothing(case, data):
     collective, algorithm, grid = case
-    assume(grid.startswith("switch") or algorithm not in ("direct", "binomial"))  # there only neighbours are routed
+    assume(
+        grid.startswith("switch") or algorithm not in ("direct", "binomial")
+    )  # there only neighbours are routed
     where = cluster(grid, 2.0, 0.25)
     made = build(collective, algorithm, where, size=8.0)
     order = np.array(data.draw(st.permutations(range(where.topology.chips))), np.int32)
@@ -196,7 +206,11 @@ def test_flows_are_proportional_to_size_at_zero_latency(case, factor):
 def test_one_chunk_numbering_runs_round_the_end(n, data):
     first, count = data.draw(st.integers(0, n - 1)), data.draw(st.integers(1, n))
     weight = np.random.default_rng(n).random(n)
-    made = replace(build("all_gather", "direct", cluster("switch:2")), collective=of("all_gather", n), groups=one_group(n))
+    made = replace(
+        build("all_gather", "direct", cluster("switch:2")),
+        collective=of("all_gather", n),
+        groups=one_group(n),
+    )
     made = replace(made, share=weight / weight.sum())
     rows = sends([0], [1], [first], [count])
     expected = made.share[(first + np.arange(count)) % n].sum()

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hopcast import algorithms
+from hopcast.graph.usable import usable
 from hopcast.ir.algebra import lay
 from hopcast.ir.cluster import Cluster, Figure
 from hopcast.ir.collective import ALL, NAMES, ROOTED, Collective, of
@@ -110,7 +111,10 @@ def test_half_duplex_counts_both_ways_on_a_wire() -> None:
     ports = switch.build("switch:4", [4], 1.0, 0.0, True)
     where = Cluster("switch:4", ports, "switch", "shortest")
     assert bound(where, standard("all_reduce", 4), everyone(where), 1.0).seconds == pytest.approx(3.0)
-    assert bound(where, standard("all_gather", 4), everyone(where), 1.0).seconds == pytest.approx(1.0)
+    # No multicast: three of four shards are sent by somebody to each rank, out of one port and into another.
+    assert bound(where, standard("all_gather", 4), everyone(where), 1.0).seconds == pytest.approx(6 / 4)
+    found = bound(where, standard("all_gather", 4), everyone(where), 1.0, in_network=True)
+    assert found.seconds == pytest.approx(1.0)
 
 
 def test_latency_is_of_the_longest_route_the_data_must_travel() -> None:
@@ -147,14 +151,16 @@ def test_groups_share_links_and_components_are_bounded_one_by_one() -> None:
     rows = group_of(where, physical(where.topology), ("y",)).all_groups
     parts = standard("all_gather", 4)
     assert bound_on_axes(where, parts, rows, 1.0, [1]).seconds == pytest.approx(3 / 8)
-    assert limit(where, parts, rows, 1.0).seconds == pytest.approx(
-        1 / 4
-    )  # y 0 of all four rows: 8 of 32 links
+    # Idle links along x are no help where all rows do the same ...
+    assert limit(where, parts, rows, 1.0).seconds == pytest.approx(3 / 8)
+    # ... and double the ports of a row that is alone.
+    assert bound_on_axes(where, parts, rows[:1], 1.0, [1]).seconds == pytest.approx(3 / 8)
+    assert limit(where, parts, rows[:1], 1.0).seconds == pytest.approx(3 / 16)
     slow = where.topology.bandwidth.copy()
-    slow[where.topology.port[5, 1]] = 0.5  # chip 1,1, both links of it along y
+    slow[where.topology.port[5, 1]] = 0.5  # both links out of chip 1,1 along y: its neighbours get 1.5
     slow = replace(where, topology=where.topology.with_links(slow))
     found = bound_on_axes(slow, parts, rows, 1.0, [1])
-    assert found.seconds == pytest.approx(1 / 2 / 1.5 * 1.5) or found.seconds > 3 / 8
+    assert found.seconds == pytest.approx(3 / 4 / 1.5)
     assert set(slow.topology.coords[slow.topology.src[found.links], 0]) == {1}
     # Two groups on one switch each use their own ports; three rows on one cable share it.
     ports = grids.cluster("switch:4")
@@ -225,13 +231,7 @@ def test_the_cuts_tried_are_the_worst_of_all_on_small_uniform_grids(text: str, n
 
 
 def a_task(where: Cluster, parts: Traffic) -> kinds.Task:
-    return kinds.Task(kinds_usable(where.topology), parts, everyone(where))
-
-
-def kinds_usable(topology: Topology):  # noqa: ANN201
-    from hopcast.graph.usable import usable
-
-    return usable(topology)
+    return kinds.Task(usable(where.topology), parts, everyone(where))
 
 
 def all_cuts(topology: Topology) -> np.ndarray:
@@ -241,7 +241,7 @@ def all_cuts(topology: Topology) -> np.ndarray:
 
 @st.composite
 def clusters(draw: st.DrawFn, most: int = 20) -> Cluster:
-    """Tori, meshes and mixes up to 6x5x4, switches and a twisted torus; slow and dead links, half duplex, latency."""
+    """Tori, meshes, mixes, switches, a twisted torus; slow and dead links, half duplex, latency."""
     latency, half = draw(st.sampled_from([0.0, 1e-6, 3e-5])), draw(st.booleans())
     kind = draw(st.sampled_from(["grid"] * 8 + ["switch", "twisted"]))
     if kind == "switch":
@@ -323,9 +323,8 @@ def test_more_links_never_give_a_higher_bound(data: st.DataObject) -> None:
     parts = standard(name, mine.ranks, root=root)
     try:
         some = bound_on_axes(where, parts, mine.all_groups, size, axes)
-    except InputError as error:
-        assert "no route from rank" in str(error)
-        assert "\n" not in str(error)
+    except InputError:
+        assert (where.topology.bandwidth == 0).any()
         return
     every = limit(where, parts, mine.all_groups, size)
     assert some.seconds >= every.seconds * CLOSE
@@ -342,9 +341,13 @@ def test_no_cut_tried_is_worse_than_the_worst_of_all(data: st.DataObject) -> Non
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     some = of(data.draw(st.sampled_from(NAMES)), n)
     task = a_task(where, traffic(some, rng.dirichlet(np.ones(some.chunks))))
+    try:
+        kinds.latency(task, kinds.distances_of(task))
+    except InputError:
+        return
     worst = kinds.worst_cut(task, all_cuts(where.topology)).seconds
     assert max(kinds.ports(task).seconds, kinds.cuts(task).seconds) <= worst / CLOSE
-    # Copies and sums for one rank are bounded by partitions only as far as cuts do, where there are no switches.
+    # Where there are no switches, partitions bound copies and sums for one rank no better than cuts do.
     if where.topology.vertices == n and not task.parts.summed_everywhere:
         assert all(p <= worst / CLOSE for p in every_partition(task))
 
@@ -377,6 +380,29 @@ def test_a_rank_that_is_cut_off_is_named() -> None:
         bound_on_axes(where, standard("all_gather", 16), everyone(where), 1.0, [1])
 
 
+def test_a_rank_of_a_large_pod_that_is_cut_off_is_named() -> None:
+    where = grids.cluster("12wx12wx12w")
+    dead = where.topology.bandwidth.copy()
+    dead[where.topology.dst == 1000] = 0.0
+    broken = replace(where, topology=where.topology.with_links(dead))
+    with pytest.raises(InputError, match=r"to rank 1000 \(6,11,4\)"):
+        bound(broken, standard("all_reduce", 1728), everyone(where), 1.0)
+    dead[where.topology.port[1000, 2, 0]] = 0.0
+    dead[where.topology.dst == 1000] = 1.0
+    broken = replace(where, topology=where.topology.with_links(dead))
+    found = bound(broken, standard("all_gather", 1728), everyone(where), 1.0)
+    assert found.seconds == pytest.approx(1727 / 1728 / 5)  # a neighbour hears from one link less
+
+
+def test_hot_ranks_anywhere_are_found() -> None:
+    # On a ring of 8 ranks 3 and 4 send to 0 and 7: what leaves the two together binds, not what leaves one.
+    src, dst = np.array([3, 3, 4, 4], np.int32), np.array([0, 7, 0, 7], np.int32)
+    where = grids.cluster("8w")
+    found = bound(where, Collective("mine", 8, src, dst), everyone(where), 4.0)
+    assert (found.kind, found.seconds) == ("cut", 2.0)
+    assert found.what.startswith("2 links from chips 3 and 4 to the rest carry 2 B/s together")
+
+
 def test_nothing_to_move_takes_no_time() -> None:
     where = grids.cluster("4wx1", 1.0, 5.0)
     for parts in (standard("all_reduce", 1), standard("permute", 1)):
@@ -396,6 +422,9 @@ def test_the_binding_place_is_named_with_its_links() -> None:
         "48 links between 16 chips carry 48 B/s together, and where only ranks reduce"
     )
     assert len(found.links) == 48
+    found = least("all_reduce", "switch:4", 2**30)
+    assert found.what.startswith("4 links between 4 chips carry 4 B/s together")
+    assert found.links.tolist() == [0, 1, 2, 3]
     found = least("broadcast", "4", 2**30, root=3)
     assert found.what == "chip 3 must send at least 1 GiB, and its 1 link carries 1 B/s"
     assert found.links.tolist() == [5]

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from by_sets import computes
 from grids import build, cluster
+from hypothesis import given
+from hypothesis import strategies as st
+
 from hopcast import interpret
 from hopcast.interpret import CheckError, check
 from hopcast.ir.collective import Collective, of
 from hopcast.ir.schedule import COPY, REDUCE, from_columns, one_group
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def schedule(collective: Collective, *rows: tuple[int, ...]):
@@ -31,7 +32,11 @@ def result(collective: str, algorithm: str, grid: str, **hint: float):
 
 
 def test_all_reduce_sums_and_every_rank_has_it():
-    for algorithm, grid in (("pipelined_chain", "5"), ("rabenseifner", "switch:6"), ("sequential_rings", "3wx4w")):
+    for algorithm, grid in (
+        ("pipelined_chain", "5"),
+        ("rabenseifner", "switch:6"),
+        ("sequential_rings", "3wx4w"),
+    ):
         _, start, end = result("all_reduce", algorithm, grid, size=12.0)
         assert np.array_equal(end, np.broadcast_to(start.sum(0), end.shape))
 
@@ -143,7 +148,11 @@ def test_every_group_is_checked():
 
 @pytest.mark.parametrize(
     ("collective", "algorithm", "grid"),
-    [("all_reduce", "sequential_rings", "3wx4w"), ("all_to_all", "dimension_ordered", "3x3"), ("gather", "binomial", "5")],
+    [
+        ("all_reduce", "sequential_rings", "3wx4w"),
+        ("all_to_all", "dimension_ordered", "3x3"),
+        ("gather", "binomial", "5"),
+    ],
 )
 def test_a_table_of_touched_cells_alone_gives_the_same_answers(monkeypatch, collective, algorithm, grid):
     made = build(collective, algorithm, cluster(grid))
@@ -156,11 +165,15 @@ def test_a_table_of_touched_cells_alone_gives_the_same_answers(monkeypatch, coll
     assert str(sparse) == str(dense)
 
 
-@given(st.integers(2, 6), st.sampled_from(["all_gather", "reduce_scatter", "all_reduce", "gather"]), st.data())
+@given(
+    st.integers(2, 6), st.sampled_from(["all_gather", "reduce_scatter", "all_reduce", "gather"]), st.data()
+)
 def test_check_agrees_with_sets_on_random_schedules(n, name, data):
     collective = of(name, n) if name != "all_reduce" else of(name, n, parts=2)
     rank, op = st.integers(0, n - 1), st.sampled_from([COPY, REDUCE])
-    row = st.tuples(st.integers(0, 2), rank, rank, st.integers(0, collective.chunks - 1), st.integers(1, 2), op)
+    row = st.tuples(
+        st.integers(0, 2), rank, rank, st.integers(0, collective.chunks - 1), st.integers(1, 2), op
+    )
     made = schedule(collective, *data.draw(st.lists(row, min_size=1, max_size=8)))
     try:
         check(made)

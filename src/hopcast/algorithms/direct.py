@@ -88,8 +88,9 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     """On a switch; on a grid at zero latency, and a shift round a ring at any.
 
-    Where an open and a wrapped even axis are equally busy, halves of messages and whole ones share links, and
-    max-min fair rates then leave some link idle before the end.
+    Flows of one size that start together end when the busiest link has carried its load. Messages half way
+    round an even axis are cut in two; beside an open axis nearly as busy these halves may hold whole ones up
+    (measured: 6 % on 2x4x4 with two wraps, 2 % on 3x6x6), so there nothing is promised.
     """
     if not group.uniform:
         return False
@@ -98,10 +99,11 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     if collective == "permute":
         k = hint.shift % group.ranks
         return group.axes[long_axis(group)].wraps or 2 * k in (0, group.ranks) or not any(group.latency)
-    load = [axis_load(a) / w for a, w in zip(group.axes, group.bandwidth, strict=True)]
-    busiest = [a for a, x in zip(group.axes, load, strict=True) if x > max(load) * (1 - 1e-9)]
-    halves = any(a.wraps and a.length % 2 == 0 for a in busiest)
-    return not any(group.latency) and not (halves and any(not a.wraps for a in busiest))
+    load = [(a, axis_load(a) / w) for a, w in zip(group.axes, group.bandwidth, strict=True)]
+    most = max(x for _, x in load)
+    halves = any(a.wraps and a.length % 2 == 0 and x == most for a, x in load)
+    beside = any(not a.wraps and x >= most / 2 for a, x in load)
+    return not any(group.latency) and not (halves and beside)
 
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:

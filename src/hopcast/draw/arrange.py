@@ -2,8 +2,10 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import ALL
@@ -16,7 +18,7 @@ _SETS = 8  # contributions that are drawn one by one
 
 @dataclass(frozen=True)
 class Cell:
-    """A square of a rank's block: the chunks that it stands for, its colour, and its name where it has room."""
+    """A square of a rank's block: the chunks that it stands for, its colour, its name where it has room."""
 
     row: int
     column: int
@@ -80,9 +82,16 @@ def arrange(schedule: Schedule, cluster: Cluster | None, vertices: Ints) -> Plan
         vertices: The holders' vertices.
     """
     axes = _grid_axes(schedule, cluster)
-    plan = _plane(schedule, cluster, axes) if cluster and len(axes) > 1 else _row(schedule, cluster, axes, vertices)
+    plan = (
+        _plane(schedule, cluster, axes)
+        if cluster and len(axes) > 1
+        else _row(schedule, cluster, axes, vertices)
+    )
     if len(schedule.groups) > 1:
-        plan.notes.append(f"The first of {len(schedule.groups):,} groups; the others do the same at the same time on their own ranks.")
+        plan.notes.append(
+            f"The first of {len(schedule.groups):,} groups; "
+            "the others do the same at the same time on their own ranks."
+        )
     _cells(plan, schedule, cluster, axes)
     if schedule.share is not None:
         low, high = float(schedule.share.min()), float(schedule.share.max())
@@ -91,7 +100,7 @@ def arrange(schedule: Schedule, cluster: Cluster | None, vertices: Ints) -> Plan
 
 
 def _grid_axes(schedule: Schedule, cluster: Cluster | None) -> list[int]:
-    """Axes of a grid along which the ranks of the first group differ, if they are the points of a box; else none."""
+    """Axes of a grid along which the first group's ranks differ, if they fill a box of it; else none."""
     if cluster is None or not cluster.topology.is_grid:
         return []
     at = cluster.topology.coords[schedule.groups[0]]
@@ -112,7 +121,10 @@ def _row(schedule: Schedule, cluster: Cluster | None, axes: list[int], vertices:
         names[h] = place if h >= n or "," in place else f"rank {place}"
     plan = Plan({h: (i, 0) for i, h in enumerate(holders)}, names, False, (closed, False), len(ranks) == n)
     if n > len(ranks):
-        plan.notes.append(f"Ranks 0 to {len(ranks) - 1} of {n:,}; a short arrow at the edge leads to a rank that is not drawn, or comes from one.")
+        plan.notes.append(
+            f"Ranks 0 to {len(ranks) - 1} of {n:,}; "
+            "a short arrow at the edge leads to a rank that is not drawn, or comes from one."
+        )
     return plan
 
 
@@ -126,11 +138,17 @@ def _plane(schedule: Schedule, cluster: Cluster, axes: list[int]) -> Plan:
     shown = {int(h): (int(index[h, 0]), int(index[h, 1])) for h in np.flatnonzero(seen)}
     names = {h: topology.place(int(schedule.groups[0][h])) for h in shown}
     full = [len(p) == topology.axes[a].length for p, a in zip(places, axes, strict=True)]
-    closed = tuple(topology.axes[a].wraps and f and len(p) <= _MOST_SIDE for a, f, p in zip(axes[:2], full, places, strict=False))
+    closed = tuple(
+        topology.axes[a].wraps and f and len(p) <= _MOST_SIDE
+        for a, f, p in zip(axes[:2], full, places, strict=False)
+    )
     plan = Plan(shown, names, True, (closed[0], closed[1]), len(shown) == schedule.ranks)
-    plan.notes.append(f"Ranks stand at their places: {topology.axes[axes[0]].name} across, {topology.axes[axes[1]].name} down.")
+    across, down = (topology.axes[a].name for a in axes[:2])
+    plan.notes.append(f"Ranks stand at their places: {across} across, {down} down.")
     if len(shown) < schedule.ranks:
-        plan.notes.append(f"{len(shown)} of {schedule.ranks:,} ranks are drawn; sends to and from the others are not.")
+        plan.notes.append(
+            f"{len(shown)} of {schedule.ranks:,} ranks are drawn; sends to and from the others are not."
+        )
     return plan
 
 
@@ -138,7 +156,9 @@ def _cells(plan: Plan, schedule: Schedule, cluster: Cluster | None, axes: list[i
     """Cells by what names a chunk: its owner, its source and destination, or its number."""
     c = schedule.collective
     origin, goal = c.origin, c.goal
-    if c.name == "all_to_all" or (_varies(origin) and _varies(goal) and not np.array_equal(origin, goal) and c.chunks > c.ranks):
+    if c.name == "all_to_all" or (
+        _varies(origin) and _varies(goal) and not np.array_equal(origin, goal) and c.chunks > c.ranks
+    ):
         _matrix(plan, schedule)
         return
     owner = origin if _varies(origin) else goal if _varies(goal) else None
@@ -156,11 +176,13 @@ def _columns(plan: Plan, schedule: Schedule, owner: Ints | None) -> None:
     """A row of cells per owner, or the chunks in order from top to bottom."""
     c, n = schedule.chunks, schedule.ranks
     most = _MOST_SIDE if plan.flat else _MOST_ROW
+    row: npt.NDArray[np.int64]
+    column: npt.NDArray[np.int64]
     if owner is None:
         rows = next((r for r in range(min(c, most), 0, -1) if c % r == 0 and 4 * r >= min(c, most)), most)
         row, column = np.arange(c) % rows, np.arange(c) // rows
     else:
-        row, column = owner.astype(int), _nth(owner)
+        row, column = owner.astype(np.int64), _nth(owner).astype(np.int64)
     tall, across = int(row.max()) + 1, int(column.max()) + 1
     by_row, by_column = -(-tall // most), -(-across // _MOST_CELLS)
     merged = by_row * by_column > 1
@@ -195,10 +217,21 @@ def _matrix(plan: Plan, schedule: Schedule) -> None:
     by = -(-n // _MOST_CELLS)
     side = -(-n // by)
     labelled = by == 1 and n <= 4 and not plan.flat
-    plan.wide, plan.high = (28.0, 17.0) if labelled else (14.0, 13.0) if side <= 8 and not plan.flat else (7.0, 6.0) if side <= 8 else (5.0, 4.0)
+    plan.wide, plan.high = (
+        (28.0, 17.0)
+        if labelled
+        else (14.0, 13.0)
+        if side <= 8 and not plan.flat
+        else (7.0, 6.0)
+        if side <= 8
+        else (5.0, 4.0)
+    )
     for (r, k), chunks in _grouped(schedule.collective.origin // by, schedule.collective.goal // by):
         plan.cells.append(Cell(r, k, chunks, r, f"{r}>{k}" if labelled else ""))
-    plan.notes.append(f"In each block the row is the rank that a chunk comes from and the column the one that it goes to{f', {by} ranks a cell' if by > 1 else ''}.")
+    plan.notes.append(
+        "In each block the row is the rank that a chunk comes from and the column the one that it goes to"
+        f"{f', {by} ranks a cell' if by > 1 else ''}."
+    )
 
 
 def _maps(plan: Plan, schedule: Schedule, cluster: Cluster, axes: list[int], owner: Ints) -> None:
@@ -207,26 +240,34 @@ def _maps(plan: Plan, schedule: Schedule, cluster: Cluster, axes: list[int], own
     place = [np.searchsorted(np.unique(at[:, a]), at[:, a])[owner] for a in axes[:2]]
     long = [int(p.max()) + 1 for p in place]
     by = [-(-k // _MOST_SIDE) for k in long]
-    part = _part(schedule, owner)
+    part = part_of(owner)
     parts = int(part.max()) + 1
     wide = -(-long[0] // by[0])
     for (r, k), chunks in _grouped(place[1] // by[1], part * wide + place[0] // by[0]):
         plan.cells.append(Cell(r, k, chunks, k // wide))
     plan.wide = plan.high = 12.0 if max(long) <= 4 and parts <= 2 else 8.0 if max(long) <= 4 else 6.0
     plan.split = frozenset(p * wide for p in range(1, parts))
-    maps = f"{parts} small maps of the ranks, one for each part of the array," if parts > 1 else "a small map of the ranks"
-    plan.notes.append(f"In each block {maps} with a cell at the place of the shard's {'owner' if not schedule.collective.reduces else 'future owner'}.")
+    maps = (
+        f"{parts} small maps of the ranks, one for each part of the array,"
+        if parts > 1
+        else "a small map of the ranks"
+    )
+    plan.notes.append(
+        f"In each block {maps} with a cell at the place of the shard's "
+        f"{'future owner' if schedule.collective.reduces else 'owner'}."
+    )
     if max(len(c.chunks) for c in plan.cells) > 1:
         plan.notes.append(_stands_for(plan))
 
 
-def _part(schedule: Schedule, owner: Ints) -> Ints:
-    """Which part of the array a chunk is of: runs of chunks in which every owner has equally many."""
-    nth = _nth(owner)
-    each = int(nth.max()) + 1
-    per = schedule.chunks // each
-    parts = next((p for p in (3, 2) if each % p == 0 and _even(owner, p)), 1)
-    return (np.arange(schedule.chunks) // max(per * each // parts, 1)).astype(np.int32)
+def part_of(owner: Ints) -> Ints:
+    """Which part of the array each chunk is of: two or three runs in which every owner has equally many.
+
+    >>> part_of(np.array([0, 1, 2, 0, 1, 2])).tolist(), part_of(np.array([0, 0, 1, 1])).tolist()
+    ([0, 0, 0, 1, 1, 1], [0, 0, 0, 0])
+    """
+    parts = next((p for p in (3, 2) if _even(owner, p)), 1)
+    return (np.arange(len(owner)) * parts // len(owner)).astype(np.int32)
 
 
 def _even(owner: Ints, parts: int) -> bool:
@@ -246,16 +287,20 @@ def _nth(owner: Ints) -> Ints:
     return nth
 
 
-def _grouped(row: Ints, column: Ints) -> list[tuple[tuple[int, int], Ints]]:
+def _grouped(row: npt.NDArray[Any], column: npt.NDArray[Any]) -> list[tuple[tuple[int, int], Ints]]:
     """Chunks of each (row, column), in order."""
     key = row.astype(np.int64) * (int(column.max()) + 1) + column
     order = np.argsort(key, kind="stable")
     values, first = np.unique(key[order], return_index=True)
     across = int(column.max()) + 1
-    return [((int(v) // across, int(v) % across), part.astype(np.int32)) for v, part in zip(values, np.split(order, first[1:]), strict=True)]
+    return [
+        ((int(v) // across, int(v) % across), part.astype(np.int32))
+        for v, part in zip(values, np.split(order, first[1:]), strict=True)
+    ]
 
 
 def _stands_for(plan: Plan) -> str:
     most = max(len(c.chunks) for c in plan.cells)
     least = min(len(c.chunks) for c in plan.cells)
-    return f"A cell stands for {most if most == least else f'{least} to {most}'} chunks and is filled as far as they are there."
+    many = str(most) if most == least else f"{least} to {most}"
+    return f"A cell stands for {many} chunks and is filled as far as they are there."

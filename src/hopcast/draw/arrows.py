@@ -1,4 +1,4 @@
-"""The sends of a step as arrows: between neighbours in the gap, round the end as two short ones, farther in a band below."""
+"""The sends of a step as arrows: to neighbours in the gap, round the end as two, farther in a band below."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ Pair = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Frame_:
+class Scene:
     """A panel's step, with the boxes of its ranks.
 
     Attributes:
@@ -86,11 +86,16 @@ def _far(plan: Plan, frame: Frame) -> list[Pair]:
 
 def _tracks(plan: Plan, frame: Frame) -> dict[Pair, int]:
     """A track for each far send, short ones next to the ranks, so that no two on one track overlap."""
-    spans = sorted((plan.shown[d][0] - plan.shown[s][0], plan.shown[s][0], s, d, k) for s, d, k in _far(plan, frame))
+    spans = sorted(
+        (plan.shown[d][0] - plan.shown[s][0], plan.shown[s][0], s, d, k) for s, d, k in _far(plan, frame)
+    )
     busy: list[list[tuple[int, int]]] = []
     track: dict[Pair, int] = {}
     for long, left, s, d, k in spans:
-        free = next((i for i, taken in enumerate(busy) if all(left + long <= a or b <= left for a, b in taken)), len(busy))
+        free = next(
+            (i for i, taken in enumerate(busy) if all(left + long <= a or b <= left for a, b in taken)),
+            len(busy),
+        )
         if free == len(busy):
             busy.append([])
         busy[free].append((left, left + long))
@@ -98,7 +103,7 @@ def _tracks(plan: Plan, frame: Frame) -> dict[Pair, int]:
     return track
 
 
-def draw_sends(canvas: Canvas, scene: Frame_) -> None:
+def draw_sends(canvas: Canvas, scene: Scene) -> None:
     """All arrows of a panel."""
     plan, ranks = scene.plan, scene.schedule.ranks
     pairs = _pairs(plan, scene.frame, scene.schedule.chunks)
@@ -122,7 +127,9 @@ def _arrow(canvas: Canvas, line: Line, lane: int, layer: int = OVER, fine: bool 
     canvas.line(line, f"r{colour}", radius=6, width=width, tip=f"h{colour}", size=size, layer=layer)
 
 
-def _short(scene: Frame_, src: int, dst: int, rows: list[int], kind: str, both: bool, order: int) -> list[Line]:
+def _short(
+    scene: Scene, src: int, dst: int, rows: list[int], kind: str, both: bool, order: int
+) -> list[Line]:
     """Arrows in the gap between neighbours; where the other end is elsewhere, one out and one in."""
     plan = scene.plan
     here = plan.shown.get(src, (0, 0)), plan.shown.get(dst, (0, 0))
@@ -138,7 +145,7 @@ def _short(scene: Frame_, src: int, dst: int, rows: list[int], kind: str, both: 
         across = [(r + 0.5) * plan.high + aside for r in rows]
     else:
         across = [plan.block[1 - vertical] / 2 + way * 4 * (1 - 2 * vertical) * (1 + order)]
-    out = []
+    out: list[Line] = []
     for side in across:
         a, b = scene.blocks.get(src), scene.blocks.get(dst)
         tails = [p for p in (_end(a, way, side, vertical), _end(b, -way, side, vertical)) if p]
@@ -165,11 +172,18 @@ def _off(point: tuple[float, float], by: float, vertical: bool) -> tuple[float, 
     return (point[0], point[1] + by) if vertical else (point[0] + by, point[1])
 
 
-def _across(scene: Frame_, src: int, dst: int, order: int) -> tuple[Line, int]:
-    """A send on a plane to a rank that is no neighbour: through the gap along its row or column, else straight, behind."""
+def _across(scene: Scene, src: int, dst: int, order: int) -> tuple[Line, int]:
+    """A send on a plane to no neighbour: through the gap along its row or column, else straight, behind."""
     a, b = scene.blocks[src], scene.blocks[dst]
-    ax, ay, bx, by = (a.left + a.right) / 2, (a.top + a.bottom) / 2, (b.left + b.right) / 2, (b.top + b.bottom) / 2
-    far = abs(scene.plan.shown[dst][0] - scene.plan.shown[src][0]) + abs(scene.plan.shown[dst][1] - scene.plan.shown[src][1])
+    ax, ay, bx, by = (
+        (a.left + a.right) / 2,
+        (a.top + a.bottom) / 2,
+        (b.left + b.right) / 2,
+        (b.top + b.bottom) / 2,
+    )
+    far = abs(scene.plan.shown[dst][0] - scene.plan.shown[src][0]) + abs(
+        scene.plan.shown[dst][1] - scene.plan.shown[src][1]
+    )
     aside = 4.0 * far + 3 * order
     if a.top == b.top:
         over = a.bottom + 3 + aside
@@ -180,7 +194,7 @@ def _across(scene: Frame_, src: int, dst: int, order: int) -> tuple[Line, int]:
     return between(((ax, ay), (bx, by)), a, b, 2), BACK
 
 
-def _band(canvas: Canvas, scene: Frame_, pairs: dict[Pair, list[int]]) -> None:
+def _band(canvas: Canvas, scene: Scene, pairs: dict[Pair, list[int]]) -> None:
     """Far sends: down, along their track, and up."""
     tracks = _tracks(scene.plan, scene.frame)
     if not tracks:
@@ -193,7 +207,7 @@ def _band(canvas: Canvas, scene: Frame_, pairs: dict[Pair, list[int]]) -> None:
     at: dict[tuple[int, Pair], float] = {}
     for holder, near in ends.items():
         box, mine = scene.blocks[holder], scene.plan.shown[holder][0]
-        # partners on the left come first, the nearest of them outermost, so that lines cross as little as they can
+        # partners on the left come first, the nearest of them outermost, so that lines cross little
         near.sort(key=lambda e: (e[0] > mine, -e[0], e[1]))
         for i, (_, pair) in enumerate(near):
             at[holder, pair] = box.left + (i + 1) * (box.right - box.left) / (len(near) + 1)

@@ -1,7 +1,7 @@
 """Room that text takes, estimated from above, so that a layout can keep words apart without a font at hand.
 
 Widths are those of the widest common fonts of a system's sans stack, in parts of the font size.
-Source: advance widths of DejaVu Sans 2.37 and Verdana 5.05 (read 2026-11); Arial, Roboto and Segoe UI are narrower.
+Source: advance widths of DejaVu Sans 2.37 (read 2026-11), rounded up; Arial and Roboto are narrower.
 """
 
 from dataclasses import dataclass
@@ -28,11 +28,21 @@ class Box:
         >>> Box(0, 0, 2, 2).meets(Box(1, 1, 3, 3)), Box(0, 0, 2, 2).meets(Box(2, 0, 3, 2))
         (True, False)
         """
-        return self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
 
     def holds(self, other: "Box") -> bool:
         """Whether the other lies inside."""
-        return self.left <= other.left and other.right <= self.right and self.top <= other.top and other.bottom <= self.bottom
+        return (
+            self.left <= other.left
+            and other.right <= self.right
+            and self.top <= other.top
+            and other.bottom <= self.bottom
+        )
 
     def grown(self, by: float) -> "Box":
         """The box with a margin all round."""
@@ -58,7 +68,8 @@ def of_text(x: float, y: float, text: str, size: float, anchor: str = "middle", 
     """The box of a line of text whose baseline is at y.
 
     Args:
-        x, y: Where it is anchored.
+        x: Where it is anchored, across.
+        y: Its baseline.
         text: The line.
         size: Font size.
         anchor: start, middle or end, as in SVG.
@@ -73,7 +84,7 @@ def wrap(text: str, room: float, size: float) -> list[str]:
     """Lines of at most ``room``, broken at spaces; a single longer word stays whole.
 
     >>> wrap("ranks pass on what they have", 90, 10)
-    ['ranks pass', 'on what they', 'have']
+    ['ranks pass on', 'what they have']
     """
     lines: list[str] = []
     for word in text.split():

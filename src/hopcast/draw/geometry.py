@@ -1,5 +1,6 @@
 """Lines through points: moved aside, cut off at boxes, rounded at corners. The y axis points down."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -31,7 +32,7 @@ def shifted(line: Sequence[Point], by: float) -> Line:
     >>> shifted(((0, 0), (10, 0), (10, 10)), 2)
     ((0.0, 2.0), (8.0, 2.0), (8.0, 10.0))
     """
-    ways = [toward(a, b) for a, b in zip(line, line[1:], strict=False)]
+    ways = [toward(a, b) for a, b in itertools.pairwise(line)]
     normals = [(-dy, dx) for dx, dy in ways]
     out = []
     for i, (x, y) in enumerate(line):
@@ -75,7 +76,10 @@ def rounded(line: Line, radius: float) -> str:
     for before, corner, after in zip(line, line[1:], line[2:], strict=False):
         reach = min(radius, math.dist(before, corner) / 2, math.dist(corner, after) / 2)
         (ax, ay), (bx, by) = toward(corner, before), toward(corner, after)
-        start, end = (corner[0] + ax * reach, corner[1] + ay * reach), (corner[0] + bx * reach, corner[1] + by * reach)
+        start, end = (
+            (corner[0] + ax * reach, corner[1] + ay * reach),
+            (corner[0] + bx * reach, corner[1] + by * reach),
+        )
         data.append(f"L{number(start[0])} {number(start[1])}")
         data.append(f"Q{number(corner[0])} {number(corner[1])} {number(end[0])} {number(end[1])}")
     data.append(f"L{number(line[-1][0])} {number(line[-1][1])}")
@@ -91,7 +95,7 @@ def head(line: Line, size: float) -> Line:
 
 def middle(line: Line) -> tuple[Point, Point]:
     """The point half way along a line, and its direction there."""
-    parts = [math.dist(a, b) for a, b in zip(line, line[1:], strict=False)]
+    parts = [math.dist(a, b) for a, b in itertools.pairwise(line)]
     left = sum(parts) / 2
     for i, long in enumerate(parts):
         if left <= long:

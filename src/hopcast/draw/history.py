@@ -61,7 +61,8 @@ class History:
 
     def done(self, frame: Frame) -> Bools:
         """``bool[h, c]``: cells of the result that are finished."""
-        return self.goal & (frame.count == self.full)
+        finished: Bools = self.goal & (frame.count == self.full)
+        return finished
 
 
 def check_steps(schedule: Schedule, steps: Iterable[int]) -> list[int]:
@@ -73,12 +74,14 @@ def check_steps(schedule: Schedule, steps: Iterable[int]) -> list[int]:
     asked = sorted({int(s) for s in steps})
     for s in asked:
         if not -1 <= s < schedule.step_count:
-            raise InputError(f"step {s}: {schedule!r} has steps 0 to {schedule.step_count - 1}, and -1 for the start")
+            raise InputError(
+                f"step {s}: {schedule!r} has steps 0 to {schedule.step_count - 1}, and -1 for the start"
+            )
     return asked
 
 
 def thinned(schedule: Schedule, steps: Iterable[int] | None, most: int) -> list[int]:
-    """The steps to draw: those asked for, or the start and all steps, or where they are too many some of them.
+    """The steps to draw: those asked for, or the start and all steps, or where they are many some of them.
 
     The first, the second and the last always stay; between them every k-th.
     """
@@ -125,7 +128,8 @@ def history(schedule: Schedule, steps: Iterable[int]) -> History:
     >>> from hopcast.ir.group import Group, Hint
     >>> from hopcast.ir.topology import Axis
     >>> ring = Group((Axis("x", 4, True),), False, (1.0,), (0.0,), np.arange(4)[None])
-    >>> [int(f.count[0].sum()) for f in history(get("ring").build("all_gather", ring, Hint()), range(-1, 3)).frames]
+    >>> story = history(get("ring").build("all_gather", ring, Hint()), range(-1, 3))
+    >>> [int(f.count[0].sum()) for f in story.frames]
     [1, 2, 3, 4]
     """
     keep = check_steps(schedule, steps)
@@ -133,8 +137,8 @@ def history(schedule: Schedule, steps: Iterable[int]) -> History:
     h, c = len(where.vertices), schedule.chunks
     if h * c > _MOST_CELLS:
         raise InputError(
-            f"{schedule!r}: {h:,} ranks x {c:,} chunks are too many to draw step by step (at most {_MOST_CELLS:,}); "
-            "draw the same algorithm on fewer ranks, such as ring:8 or torus:4x4"
+            f"{schedule!r}: {h:,} ranks x {c:,} chunks are too many to draw step by step "
+            f"(at most {_MOST_CELLS:,}); draw the same algorithm on fewer ranks, such as ring:8 or torus:4x4"
         )
     reduces = schedule.collective.reduces
     goal = _named(schedule.collective.goal, schedule.ranks, h)

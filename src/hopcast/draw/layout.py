@@ -1,4 +1,4 @@
-"""Where chips, switches and links of a network are in its picture: lines and rings here, other networks in their files."""
+"""Where chips, switches and links are in the picture of a network: lines and rings; others in their own files."""
 
 import math
 from collections.abc import Callable
@@ -66,7 +66,10 @@ class Layout:
         first, last = self.boxes[int(topology.src[link])], self.boxes[int(topology.dst[link])]
         out, many = [], len(trace.lines)
         for i, line in enumerate(trace.lines):
-            ends = (first if i == 0 else None, last if i == many - 1 and not (trace.ticks and i == 0) else None)
+            ends = (
+                first if i == 0 else None,
+                last if i == many - 1 and not (trace.ticks and i == 0) else None,
+            )
             out.append(between(shifted(line, aside) if aside else line, *ends, gap=1.0))
         return out
 
@@ -78,13 +81,11 @@ def long_axes(topology: Topology) -> list[int]:
 
 def too_large(topology: Topology) -> InputError:
     """The error for a network that would be no picture."""
-    if topology.is_grid:
-        near = "torus:8x8x8, torus:16x16 or ring:64"
-    else:
-        near = "switch:72, or one node"
+    near = "torus:8x8x8, torus:16x16 or ring:64" if topology.is_grid else "switch:72, or one node"
     return InputError(
-        f"{topology.name} with {topology.chips:,} chips is too large to draw (at most {MOST_CHIPS:,} chips and {MOST_ALONG} "
-        f"along an axis of a grid, 256 in a row under switches); draw a smaller one of its kind, such as {near}"
+        f"{topology.name} with {topology.chips:,} chips is too large to draw (at most {MOST_CHIPS:,} "
+        f"chips, {MOST_ALONG} along an axis of a grid, 256 in a row under switches); "
+        f"draw a smaller one, such as {near}"
     )
 
 
@@ -121,12 +122,23 @@ def line(topology: Topology, axis: int) -> Layout:
     """An open line, or a ring too long for a circle, in rows that run to and fro."""
     n, wraps = topology.axes[axis].length, topology.axes[axis].wraps
     per = n if n <= _ROW else _ROW if n <= 256 else 64
-    wide, high, pitch, size = (40, 26, 76, 10.0) if n <= _ROW else (30, 20, 52, 8.0) if n <= 256 else (10, 10, 18, 0.0)
+    wide, high, pitch, size = (
+        (40, 26, 76, 10.0) if n <= _ROW else (30, 20, 52, 8.0) if n <= 256 else (10, 10, 18, 0.0)
+    )
     boxes = []
     for chip in range(n):
         row, along = divmod(int(topology.coords[chip, axis]), per)
-        boxes.append(around((along if row % 2 == 0 else per - 1 - along) * pitch, row * pitch * 0.9, wide, high))
-    found = Layout(boxes, [], topology.place if size else lambda v: "", size, 4.0 if size > 8 else 2.0, 6.0 if size > 8 else 3.0)
+        boxes.append(
+            around((along if row % 2 == 0 else per - 1 - along) * pitch, row * pitch * 0.9, wide, high)
+        )
+    found = Layout(
+        boxes,
+        [],
+        topology.place if size else lambda v: "",
+        size,
+        4.0 if size > 8 else 2.0,
+        6.0 if size > 8 else 3.0,
+    )
     for link in range(topology.links):
         if is_step(topology, link):
             found.traces.append(Trace((_straight(boxes, topology, link),)))
@@ -144,7 +156,7 @@ def _straight(boxes: list[Box], topology: Topology, link: int) -> Line:
 
 
 def _cut_open(found: Layout, topology: Topology, link: int, n: int, per: int) -> Trace:
-    """The link that closes a long ring: a stub at either end, with the name of the chip that it is joined to."""
+    """The link that closes a long ring: a stub at either end, with the name of the chip at the other."""
     src, dst = int(topology.src[link]), int(topology.dst[link])
     ends = []
     for vertex, other in ((src, dst), (dst, src)):
@@ -154,7 +166,9 @@ def _cut_open(found: Layout, topology: Topology, link: int, n: int, per: int) ->
         out = (x + side * 34, y)
         ends.append(((x, y), out))
         if vertex == src:
-            found.stubs.append(((out[0] + side * 4, y + 3.4), topology.place(other), "end" if side < 0 else "start"))
+            found.stubs.append(
+                ((out[0] + side * 4, y + 3.4), topology.place(other), "end" if side < 0 else "start")
+            )
     return Trace((ends[0], ends[1][::-1]), wraps=True)
 
 
@@ -168,7 +182,7 @@ def lay_out(topology: Topology, bows: bool = True) -> Layout:
 
     Args:
         topology: The network.
-        bows: Whether wrap-arounds of a grid may be whole loops; numbers beside links need the room that they take.
+        bows: Whether wrap-arounds of a grid may be whole loops; numbers beside links need their room.
 
     Raises:
         InputError: if it is too large to be read.

@@ -1,4 +1,4 @@
-"""Grids: one sheet for two axes, and a sheet for each place along the others; cubes of twos in parallel projection."""
+"""Grids: a sheet for two axes, and one for each place along the others; cubes of twos in parallel projection."""
 
 import math
 
@@ -9,8 +9,9 @@ from hopcast.ir.topology import Topology
 from .boxes import around, width
 from .geometry import Line, Point
 from .layout import Layout, Trace, centre, is_step, way_of
+from .words import listed, which_wrap
 
-# chips along the longest axis of a sheet: box width and height, pitch across and down, font size, half distance of ways
+# chips along the longest axis of a sheet: box width and height, pitch across and down, font size, lane
 _TIERS = (
     (4, 46.0, 30.0, 100.0, 86.0, 10.0, 4.0),
     (8, 36.0, 22.0, 70.0, 58.0, 8.5, 3.0),
@@ -28,7 +29,10 @@ def cube(topology: Topology, axes: list[int]) -> Layout:
     boxes = [around(float(x), float(y), 38, 20) for x, y in at]
     ends = zip(topology.src.tolist(), topology.dst.tolist(), strict=True)
     traces = [Trace(((centre(boxes[a]), centre(boxes[b])),)) for a, b in ends]
-    words = ", ".join(f"{topology.axes[a].name} {way}" for a, way in zip(axes, ("across", "down", "back", "to the other cube"), strict=False))
+    words = ", ".join(
+        f"{topology.axes[a].name} {way}"
+        for a, way in zip(axes, ("across", "down", "back", "to the other cube"), strict=False)
+    )
     return Layout(boxes, traces, topology.place, 8.0, 2.5, 4.0, notes=[f"Axes: {words}."])
 
 
@@ -60,7 +64,10 @@ class _Sheets:
         self.side = 0.0 if self.bows else room
         self.gap = (46.0, 46.0) if self.size else (30.0, 36.0)
         stub = 34.0 if self.bows else 2 * (self.side + 30) if self.size else 24.0
-        self.sheet = ((self.wide - 1) * self.pitch[0] + self.box[0] + stub, (self.tall - 1) * self.pitch[1] + self.box[1] + (40 if self.size else 30))
+        self.sheet = (
+            (self.wide - 1) * self.pitch[0] + self.box[0] + stub,
+            (self.tall - 1) * self.pitch[1] + self.box[1] + (40 if self.size else 30),
+        )
         self.columns = self._columns(many)
 
     def _columns(self, many: int) -> int:
@@ -100,7 +107,13 @@ class _Sheets:
         for chip in range(topology.chips):
             x, y = self.corner(self.sheet_of(chip))
             along = topology.coords[chip]
-            boxes.append(around(x + int(along[self.across]) * self.pitch[0], y + int(along[self.down]) * self.pitch[1], *self.box))
+            boxes.append(
+                around(
+                    x + int(along[self.across]) * self.pitch[0],
+                    y + int(along[self.down]) * self.pitch[1],
+                    *self.box,
+                )
+            )
         named = bool(self.size)
         found = Layout(boxes, [], self.name if named else lambda v: "", self.size, self.lane, self.lane * 1.5)
         found.traces = [self.trace(found, link) for link in range(topology.links)]
@@ -126,7 +139,9 @@ class _Sheets:
         far = (self.box[0] / 2 + reach, 0.0) if axis == self.across else (0.0, self.box[1] / 2 + reach)
         if self.size:
             found.stubs.append(self._stub(a, axis, way, far, self.name(dst)))
-        return Trace(((a, _to(a, far[0] * way, far[1] * way)), (_to(b, -far[0] * way, -far[1] * way), b)), wraps=True)
+        return Trace(
+            ((a, _to(a, far[0] * way, far[1] * way)), (_to(b, -far[0] * way, -far[1] * way), b)), wraps=True
+        )
 
     def _stub(self, a: Point, axis: int, way: int, far: Point, text: str) -> tuple[Point, str, str]:
         """The name of the chip at the other end, beyond a stub."""
@@ -184,7 +199,12 @@ class _Sheets:
 
     def _bundle(self, found: Layout, many: int) -> None:
         """A thick arrow from sheet to sheet, in rows."""
-        half = ((self.wide - 1) * self.pitch[0] + self.box[0] / 2 + (18 if self.bows else self.side + 24 if self.size else 12), (self.tall - 1) * self.pitch[1] / 2)
+        half = (
+            (self.wide - 1) * self.pitch[0]
+            + self.box[0] / 2
+            + (18 if self.bows else self.side + 24 if self.size else 12),
+            (self.tall - 1) * self.pitch[1] / 2,
+        )
         before = self.box[0] / 2 + (18 if self.bows else self.side + 24 if self.size else 26)
         for sheet in range(many - 1):
             a, b = self.corner(sheet), self.corner(sheet + 1)
@@ -194,14 +214,23 @@ class _Sheets:
     def _notes(self, found: Layout) -> None:
         axes = self.topology.axes
         words = f"{axes[self.across].name} runs across and {axes[self.down].name} down"
-        found.notes.append(f"Axes: {words}{', one sheet for each place along ' + ' and '.join(axes[a].name for a in self.rest) if self.rest else ''}.")
+        found.notes.append(
+            f"Axes: {words}"
+            + (
+                f", one sheet for each place along {listed([axes[a].name for a in self.rest])}."
+                if self.rest
+                else "."
+            )
+        )
         wraps = [axes[a].name for a in (self.across, self.down) if axes[a].wraps]
-        which = f"{' and '.join(wraps)} wrap{'s' if len(wraps) == 1 else ''}"
+        which = which_wrap(wraps)
         if wraps and self.bows:
             found.notes.append(f"{which}: a loop joins the two ends of a line.")
         elif wraps:
             named = ", and bears the name of the chip there" if self.size else ""
-            found.notes.append(f"{which}: a stub at the edge is joined to the one at the other end of its line{named}.")
+            found.notes.append(
+                f"{which}: a stub at the edge is joined to the one at the other end of its line{named}."
+            )
         if self.rest:
             found.notes.append(self._ticks_note())
 
@@ -209,9 +238,14 @@ class _Sheets:
         """What the ticks are."""
         axes = [self.topology.axes[a] for a in self.rest]
         names = ", ".join(a.name for a in axes)
-        which = f"Ticks at the upper right of a chip, from the flattest to the steepest: {names}" if len(axes) > 1 else f"Tick at the upper right of a chip: {names}"
+        which = (
+            f"Ticks at the upper right of a chip, from the flattest to the steepest: {names}"
+            if len(axes) > 1
+            else f"Tick at the upper right of a chip: {names}"
+        )
         closed = [f"sheet {a.name} = {a.length - 1} is joined to {a.name} = 0" for a in axes if a.wraps]
-        return f"{which}, to the same place one sheet on; at the lower left, one sheet back; {', '.join(closed) or 'the first and the last sheet are not joined'}."
+        ends = ", ".join(closed) or "the first and the last sheet are not joined"
+        return f"{which}, to the same place one sheet on; at the lower left, one sheet back; {ends}."
 
 
 def _to(a: Point, x: float, y: float) -> Point:

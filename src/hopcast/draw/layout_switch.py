@@ -1,4 +1,4 @@
-"""Networks with switches, in layers: chips in a row, the switches of a node below them, those that join nodes above."""
+"""Networks with switches in layers: chips in a row, switches of a node below, those that join nodes above."""
 
 import numpy as np
 
@@ -34,7 +34,9 @@ def layers(topology: Topology) -> Layout:
             boxes[chip] = around(j * pitch, 2 * i * _LAYER, wide, 26 if size else wide)
     labels = {chip: topology.place(chip) if size else "" for chip in range(topology.chips)}
     bars = _switches(topology, near, alike, leads, boxes, labels, split)
-    found = Layout(boxes, [], lambda v: labels[v], size or 8.0, 3.0 if size > 8 else 1.5, 5.0 if size > 8 else 2.5)
+    found = Layout(
+        boxes, [], lambda v: labels[v], size or 8.0, 3.0 if size > 8 else 1.5, 5.0 if size > 8 else 2.5
+    )
     for a, b in zip(topology.src.tolist(), topology.dst.tolist(), strict=True):
         ends = [centre(boxes[a]), centre(boxes[b])]
         if b in bars:
@@ -44,14 +46,16 @@ def layers(topology: Topology) -> Layout:
         found.traces.append(Trace((tuple(ends),)))
     merged = topology.vertices - topology.chips - len(leads)
     if merged:
-        found.notes.append("Switches with the same neighbours are drawn as one; its lines stand for a link to each of them.")
+        found.notes.append(
+            "Switches with the same neighbours are drawn as one; its lines stand for a link to each of them."
+        )
     if not size:
         found.notes.append(f"Chips are in order, 0 at the left to {topology.chips - 1}.")
     return found
 
 
 def _alike(topology: Topology, near: list[set[int]]) -> list[int]:
-    """For each vertex the first that has the same neighbours, itself for chips; switches are merged from the top down."""
+    """For each vertex the first that has the same neighbours, itself for chips."""
     alike = list(range(topology.vertices))
     for _ in range(4):
         first: dict[tuple[int, ...], int] = {}
@@ -74,8 +78,8 @@ def _levels(topology: Topology, near: list[set[int]]) -> list[int]:
 
 
 def _switches(
-    topology: Topology, near: list[set[int]], alike: list[int], leads: list[int], boxes: list[Box], labels: dict[int, str],
-    split: bool,
+    topology: Topology, near: list[set[int]], alike: list[int], leads: list[int], boxes: list[Box],
+    labels: dict[int, str], split: bool,
 ) -> set[int]:  # fmt: skip
     """Set the boxes and names of switches; give those that are bars along their chips."""
     level, bars = _levels(topology, near), set()
@@ -110,11 +114,18 @@ def _switches(
 def _fitting(box: Box, name: str, many: int) -> str:
     """The longest name of a switch, or of several drawn as one, that has room."""
     number = name.split()[-1]
-    tries = [name, number] if many == 1 else [f"{many} switches, from {name}", f"{many} switches", f"{many}x", ""]
+    tries = (
+        [name, number] if many == 1 else [f"{many} switches, from {name}", f"{many} switches", f"{many}x", ""]
+    )
     return next((t for t in tries if width(t, 10.0) < box.right - box.left - 4), "")
 
 
 def _is_run(topology: Topology, near: set[int]) -> bool:
     """Whether a switch joins chips that follow one another, some but not all, and nothing else."""
     chips = np.array(sorted(near))
-    return len(chips) > 1 and len(chips) < topology.chips and chips[-1] < topology.chips and int(chips[-1] - chips[0]) == len(chips) - 1
+    return (
+        len(chips) > 1
+        and len(chips) < topology.chips
+        and chips[-1] < topology.chips
+        and int(chips[-1] - chips[0]) == len(chips) - 1
+    )

@@ -1,4 +1,4 @@
-"""A schedule as an SVG picture: a panel for each step, with what every rank holds after it and the sends that led there."""
+"""A schedule as an SVG picture: a panel for each step, with what every rank then holds and the step's sends."""
 
 from collections.abc import Iterable
 
@@ -9,32 +9,38 @@ from hopcast.ir.schedule import REDUCE, Schedule
 
 from . import theme
 from .arrange import Cell, Plan, arrange
-from .arrows import Frame_, draw_sends, reach
+from .arrows import Scene, draw_sends, reach
 from .boxes import Box, width
 from .history import Frame, History, history, progress, thinned
 from .svg import BACK, BOXES, LEAST_WIDTH, OVER, SMALL, Canvas
+from .words import counted
 
 # ranks of a group, and how many panels of so many a picture has at most
-_MOST_PANELS = ((8, 12), (16, 9), (2**31, 6))
+_MOST_PANELS = ((8, 12), (16, 9), (2**31, 8))
 _WIDEST_PAGE = 1240.0
 _PAD, _HEAD = 14.0, 42.0
 
 
 def schedule_svg(
-    schedule: Schedule, cluster: Cluster | None = None, *, title: str = "", caption: str = "", steps: Iterable[int] | None = None
+    schedule: Schedule,
+    cluster: Cluster | None = None,
+    *,
+    title: str = "",
+    caption: str = "",
+    steps: Iterable[int] | None = None,
 ) -> str:
     """A schedule step by step.
 
-    Each panel shows every rank's chunks after a step: filled where it holds them, partly filled where a sum still lacks
-    contributions, dotted where nobody needs a copy any more. Arrows are the sends of the step.
+    Each panel shows every rank's chunks after a step: filled where it holds them, partly filled where a sum
+    still lacks contributions, dotted where nobody needs a copy any more. Arrows are the sends of the step.
 
     Args:
         schedule: On the ranks of a cluster; its first group is drawn.
         cluster: Where it runs; without it ranks stand in a row.
         title: Headline; by default what the schedule is.
         caption: A sentence under the picture, before what the drawing has to say itself.
-        steps: Step numbers to draw, as in the schedule's column, -1 being the start; by default all, or where they are
-            many 6 to 12 of them.
+        steps: Step numbers to draw, as in the schedule's column, -1 being the start; by default all, or where
+            they are many 8 to 12 of them.
 
     Returns:
         An SVG file that stands alone, the same bytes for the same input.
@@ -51,7 +57,9 @@ def schedule_svg(
     >>> schedule_svg(get("ring").build("all_gather", ring, Hint())).count(">each rank holds ")
     4
     """
-    story = history(schedule, thinned(schedule, steps, next(most for n, most in _MOST_PANELS if schedule.ranks <= n)))
+    story = history(
+        schedule, thinned(schedule, steps, next(most for n, most in _MOST_PANELS if schedule.ranks <= n))
+    )
     plan, canvas = arrange(schedule, cluster, story.vertices), Canvas()
     looks = _Looks(plan, schedule, story)
     for i, frame in enumerate(story.frames):
@@ -61,10 +69,14 @@ def schedule_svg(
     notes = [*([caption] if caption else []), *plan.notes]
     missing = schedule.step_count + 1 - len(story.frames)
     if missing > 0:
-        notes.append(f"{len(story.frames)} of {schedule.step_count + 1:,} states are drawn, the start counted.")
+        notes.append(
+            f"{len(story.frames)} of {schedule.step_count + 1:,} states are drawn, the start counted."
+        )
     canvas.footer(notes)
     under = describe(schedule)
-    head = title or f"{schedule.collective.name} by {schedule.algorithm}" + (f" on {cluster.name}" if cluster else "")
+    head = title or f"{schedule.collective.name} by {schedule.algorithm}" + (
+        f" on {cluster.name}" if cluster else ""
+    )
     canvas.headline(head, under)
     states = [f"{_name(f)}: {progress(story, f, schedule.collective)}." for f in story.frames]
     return canvas.render(head, " ".join([f"{under}.", *states, *notes]))
@@ -73,7 +85,9 @@ def schedule_svg(
 def describe(schedule: Schedule) -> str:
     """A schedule in a line."""
     c = schedule.collective
-    words = f"{c.ranks:,} ranks, {c.chunks:,} chunk{'s' * (c.chunks != 1)}, {schedule.step_count:,} step{'s' * (schedule.step_count != 1)}"
+    words = (
+        f"{counted(c.ranks, 'rank')}, {counted(c.chunks, 'chunk')}, {counted(schedule.step_count, 'step')}"
+    )
     if schedule.lanes > 1:
         words += f", {schedule.lanes} lanes"
     return words + (f", root {c.root}" if c.name in ("broadcast", "reduce", "gather", "scatter") else "")
@@ -101,7 +115,9 @@ class _Looks:
         self.high = _HEAD + 20 + rows + (self.edge if plan.flat else self.below) + _PAD
         fit = max(1, int((_WIDEST_PAGE + 14) // (self.wide + 14)))
         lines = max(1, -(-len(story.frames) // fit))
-        self.columns = max(1, -(-len(story.frames) // lines))  # no panel alone on the last line where it can be helped
+        self.columns = max(
+            1, -(-len(story.frames) // lines)
+        )  # no panel alone on the last line where it can be helped
         self.left = (self.wide - inner - self.names) / 2 + self.names
 
     def _rank_names(self) -> float:
@@ -112,7 +128,13 @@ class _Looks:
         x, y = i % self.columns * (self.wide + 14), i // self.columns * (self.high + 14)
         canvas.rect(Box(x, y, x + self.wide, y + self.high), "panel", round_by=6, layer=BACK)
         canvas.text(x + _PAD, y + 19, _name(frame), size=12, cls="bold", anchor="start")
-        canvas.text(x + _PAD, y + 35, progress(self.story, frame, self.schedule.collective), cls="muted", anchor="start")
+        canvas.text(
+            x + _PAD,
+            y + 35,
+            progress(self.story, frame, self.schedule.collective),
+            cls="muted",
+            anchor="start",
+        )
         top = y + _HEAD + 18
         blocks: dict[int, Box] = {}
         for holder, (column, row) in self.plan.shown.items():
@@ -121,8 +143,15 @@ class _Looks:
             blocks[holder] = Box(left, up, left + self.plan.block[0], up + self.plan.block[1])
             self._block(canvas, frame, holder, blocks[holder])
         for r, name in enumerate(self.plan.rows):
-            canvas.text(x + self.left - self.edge - 2, top + (r + 0.5) * self.plan.high + 3, name, size=8.5, cls="muted", anchor="end")
-        draw_sends(canvas, Frame_(self.plan, frame, blocks, self.gap, self.schedule))
+            canvas.text(
+                x + self.left - self.edge - 2,
+                top + (r + 0.5) * self.plan.high + 3,
+                name,
+                size=8.5,
+                cls="muted",
+                anchor="end",
+            )
+        draw_sends(canvas, Scene(self.plan, frame, blocks, self.gap, self.schedule))
 
     def _block(self, canvas: Canvas, frame: Frame, holder: int, box: Box) -> None:
         """A rank's cells under its name."""
@@ -134,11 +163,15 @@ class _Looks:
             canvas.text(middle, box.top - 6, name, size=9)
         for cell in plan.cells:
             x, y = plan.corner(cell)
-            place = Box(box.left + x, box.top + y, box.left + x + plan.wide, box.top + y + plan.high).grown(-0.5 if plan.wide < 10 else -1)
+            place = Box(box.left + x, box.top + y, box.left + x + plan.wide, box.top + y + plan.high).grown(
+                -0.5 if plan.wide < 10 else -1
+            )
             draw_cell(canvas, plan, self.story, frame, holder, cell, place)
 
 
-def draw_cell(canvas: Canvas, plan: Plan, story: History, frame: Frame, holder: int, cell: Cell, box: Box) -> None:
+def draw_cell(
+    canvas: Canvas, plan: Plan, story: History, frame: Frame, holder: int, cell: Cell, box: Box
+) -> None:
     """A cell: empty, partly or wholly filled, or no longer needed."""
     count, live = frame.count[holder, cell.chunks], frame.live[holder, cell.chunks]
     useful = np.where(live, np.minimum(count, story.full), 0)
@@ -158,10 +191,12 @@ def draw_cell(canvas: Canvas, plan: Plan, story: History, frame: Frame, holder: 
             # on a cell that is not full the words may stand on the page's own colour
             canvas.middle_text(box, label, size=8.5, cls="on" if filled == 1 else "ink")
     if bool(frame.new[holder, cell.chunks].any()):
-        canvas.rect(box, "new", layer=OVER)
+        canvas.rect(box, "new" if box.right - box.left > 8 else "new-fine", layer=OVER)
 
 
-def _contributions(canvas: Canvas, story: History, frame: Frame, holder: int, cell: Cell, box: Box, wanted: bool) -> None:
+def _contributions(
+    canvas: Canvas, story: History, frame: Frame, holder: int, cell: Cell, box: Box, wanted: bool
+) -> None:
     """A bar for each rank whose contribution is in the sum, and how many they are."""
     who, count = int(frame.who[holder, cell.chunks[0]]), int(frame.count[holder, cell.chunks[0]])
     if not wanted:
@@ -171,11 +206,19 @@ def _contributions(canvas: Canvas, story: History, frame: Frame, holder: int, ce
     for rank in range(story.full):
         if who >> rank & 1:
             colour, _ = theme.chunk_class(rank)
-            canvas.rect(Box(box.left + rank * each, box.top, box.left + (rank + 1) * each, box.bottom), colour)
+            canvas.rect(
+                Box(box.left + rank * each, box.top, box.left + (rank + 1) * each, box.bottom), colour
+            )
     # more than there are ranks: something was added twice
     doubled = count > who.bit_count()
     text = f"{who.bit_count()}/{story.full}{'!' if doubled else ''}"
-    canvas.text(box.right - 14, (box.top + box.bottom) / 2 + 3, text, size=8.5, cls="bold" if count == story.full else "ink")
+    canvas.text(
+        box.right - 14,
+        (box.top + box.bottom) / 2 + 3,
+        text,
+        size=8.5,
+        cls="bold" if count == story.full else "ink",
+    )
 
 
 def _keys(canvas: Canvas, plan: Plan, story: History, schedule: Schedule) -> None:
@@ -184,10 +227,18 @@ def _keys(canvas: Canvas, plan: Plan, story: History, schedule: Schedule) -> Non
     right = canvas.edge.right
     lanes = sorted({int(lane) for f in story.frames for lane in np.unique(f.rows.lane)})
     adds = any(bool((f.rows.op == REDUCE).any()) for f in story.frames)
-    items: list[tuple[str, str]] = [(f"lane {lane}", f"lane {lane}") for lane in lanes[:6]] if len(lanes) > 1 else [("lane 0", "a send")] if lanes else []
+    items: list[tuple[str, str]] = (
+        [(f"lane {lane}", f"lane {lane}") for lane in lanes[:6]]
+        if len(lanes) > 1
+        else [("lane 0", "a send")]
+        if lanes
+        else []
+    )
     items.append(("new", "added to in this step" if adds else "received in this step"))
     if story.full > 1:
-        items.append(("part", "a bar for each rank in the sum" if plan.sets else "filled as far as the sum has come"))
+        items.append(
+            ("part", "a bar for each rank in the sum" if plan.sets else "filled as far as the sum has come")
+        )
     if any(bool((f.count.astype(bool) & ~f.live).any()) for f in story.frames):
         items.append(("spent", "no longer needed"))
     for mark, text in items:
@@ -200,7 +251,12 @@ def _keys(canvas: Canvas, plan: Plan, story: History, schedule: Schedule) -> Non
         elif mark == "part":
             canvas.rect(box, "blank")
             for i in range(2):
-                canvas.rect(Box(x + 6 * i, box.top, x + 6 * i + 6, box.bottom) if plan.sets else Box(x, y - 5, x + 24, y + 1), f"c{i if plan.sets else 0}")
+                canvas.rect(
+                    Box(x + 6 * i, box.top, x + 6 * i + 6, box.bottom)
+                    if plan.sets
+                    else Box(x, y - 5, x + 24, y + 1),
+                    f"c{i if plan.sets else 0}",
+                )
         else:
             canvas.rect(box, "blank" if mark == "new" else "spent")
             if mark == "new":

@@ -38,21 +38,27 @@ class Canvas:
 
     def _reach(self, box: Box) -> None:
         e = self._edge or box
-        self._edge = Box(min(e.left, box.left), min(e.top, box.top), max(e.right, box.right), max(e.bottom, box.bottom))
+        self._edge = Box(
+            min(e.left, box.left), min(e.top, box.top), max(e.right, box.right), max(e.bottom, box.bottom)
+        )
 
-    def rect(self, box: Box, cls: str, *, round_by: float = 0.0, layer: int = BOXES, solid: bool = False) -> None:
+    def rect(
+        self, box: Box, cls: str, *, round_by: float = 0.0, layer: int = BOXES, solid: bool = False
+    ) -> None:
         """A rectangle; a solid one keeps optional words away."""
         self._reach(box.grown(1))
         self._used.add(cls)
         size = f'width="{number(box.right - box.left)}" height="{number(box.bottom - box.top)}"'
         corner = f' rx="{number(round_by)}"' if round_by else ""
-        self._layers[layer].append(f'<rect class="{cls}" x="{number(box.left)}" y="{number(box.top)}" {size}{corner}/>')
+        self._layers[layer].append(
+            f'<rect class="{cls}" x="{number(box.left)}" y="{number(box.top)}" {size}{corner}/>'
+        )
         if solid:
             self.solids.append(box)
 
     def line(
-        self, line: Line, cls: str, *, radius: float = 0.0, width: float = 0.0, tip: str = "", size: float = 0.0,
-        layer: int = LINES,
+        self, line: Line, cls: str, *, radius: float = 0.0, width: float = 0.0, tip: str = "",
+        size: float = 0.0, layer: int = LINES,
     ) -> None:  # fmt: skip
         """A line through points.
 
@@ -83,7 +89,8 @@ class Canvas:
         """A line of text with its baseline at y.
 
         Args:
-            x, y: Where it is anchored.
+            x: Where it is anchored, across.
+            y: Its baseline.
             text: The words.
             size: Font size.
             cls: Its class.
@@ -105,7 +112,9 @@ class Canvas:
 
     def middle_text(self, box: Box, text: str, *, size: float, cls: str = "ink") -> None:
         """Text in the middle of a box."""
-        self.text((box.left + box.right) / 2, (box.top + box.bottom) / 2 + size * 0.36, text, size=size, cls=cls)
+        self.text(
+            (box.left + box.right) / 2, (box.top + box.bottom) / 2 + size * 0.36, text, size=size, cls=cls
+        )
 
     def widen(self, least: float) -> None:
         """Leave room on both sides of what is there, so that it is in the middle of at least so much."""
@@ -144,13 +153,16 @@ class Canvas:
         width, height = number(e.right - e.left), number(e.bottom - e.top)
         view = f"{number(e.left)} {number(e.top)} {width} {height}"
         head_ = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="hopcast" role="img" viewBox="{view}" width="{width}" height="{height}">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="hopcast" role="img" viewBox="{view}" '
+            f'width="{width}" height="{height}">',
             f"<title>{escape(title)}</title>",
             f"<desc>{escape(description)}</desc>",
             f"<style>\n{theme.style(self._used)}\n</style>",
         ]
         if "hatch" in self._used:
             head_.append(theme.HATCH)
-        head_.append(f'<rect class="bg" x="{number(e.left)}" y="{number(e.top)}" width="{width}" height="{height}"/>')
+        head_.append(
+            f'<rect class="bg" x="{number(e.left)}" y="{number(e.top)}" width="{width}" height="{height}"/>'
+        )
         marks = [mark for layer in self._layers for mark in layer]
         return "\n".join([*head_, *marks, "</svg>"]) + "\n"

@@ -1,8 +1,8 @@
 """Colours and styles of the pictures, in light and in dark.
 
-Kinds of things have the colours of Okabe and Ito, which colour-blind readers tell apart; amounts run along viridis, pale
-to dark on a light page and dark to bright on a dark one. Nothing is told by colour alone: routes are dashed in their own
-ways and numbered, loads differ in width, chunks bear their names.
+Kinds of things have the colours of Okabe and Ito, which colour-blind readers tell apart; amounts run along
+viridis, pale to dark on a light page and dark to bright on a dark one. Nothing is told by colour alone: routes are
+dashed in their own ways and numbered, loads differ in width, chunks bear names or keep their places.
 
 Source: Okabe and Ito 2008, Color Universal Design; Smith and van der Walt 2015, viridis.
 """
@@ -59,7 +59,7 @@ _RULES = {
     "blank": "fill:{blank};stroke:{grid}",
     "spent": "fill:none;stroke:{muted};stroke-dasharray:2 2",
     "new": "fill:none;stroke:{ink};stroke-width:2",
-    "rim": "fill:none;stroke:{edge}",
+    "new-fine": "fill:none;stroke:{ink}",
     "bundle": "fill:none;stroke:{muted};stroke-width:3",
     "bundletip": "fill:{muted}",
     "hatch": "fill:url(#hopcast-hatch)",
@@ -89,7 +89,10 @@ def style(used: Iterable[str]) -> str:
     assert len(rules) == len(names), names - _RULES.keys()
     need = [c for c in COLOURS if any("{" + c + "}" in rule for _, rule in rules)]
     light, dark = (";".join(f"--hc-{c}:{COLOURS[c][i]}" for c in need) for i in (0, 1))
-    lines = [f".hopcast{{{light};font-family:{SANS}}}", f"@media (prefers-color-scheme:dark){{.hopcast{{{dark}}}}}"]
+    lines = [
+        f".hopcast{{{light};font-family:{SANS}}}",
+        f"@media (prefers-color-scheme:dark){{.hopcast{{{dark}}}}}",
+    ]
     for name, rule in rules:
         plain = rule.format_map({c: pair[0] for c, pair in COLOURS.items()})
         themed = rule.format_map({c: f"var(--hc-{c})" for c in COLOURS})

@@ -1,5 +1,6 @@
 """A network as an SVG picture: the links, routes on them, or how busy each of them is."""
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,16 +11,18 @@ from hopcast.names import InputError
 from hopcast.units import show_rate, show_seconds, show_size
 
 from . import theme
-from .boxes import Box
+from .boxes import Box, wrap
 from .geometry import Line, middle
-from .layout import Layout, centre, lay_out
+from .layout import Layout, lay_out
 from .svg import BACK, BOXES, LEAST_WIDTH, LINES, OVER, SMALL, Canvas
+from .words import counted
 
 CLASSES = 5  # of load, each a fifth
 
 
 def topology_svg(
-    cluster: Cluster, *, routes: Sequence[Sequence[int]] = (), load: Floats | None = None, title: str = "", caption: str = "",
+    cluster: Cluster, *, routes: Sequence[Sequence[int]] = (), load: Floats | None = None,
+    title: str = "", caption: str = "",
 ) -> str:  # fmt: skip
     """A picture of a cluster's network.
 
@@ -41,7 +44,8 @@ def topology_svg(
     Cost: O(chips + links).
 
     >>> from hopcast.topologies import ring
-    >>> picture = topology_svg(Cluster("ring:4", ring.build("ring:4", (4,), 1.0, 0.0), "ring", "dimension_order"))
+    >>> network = ring.build("ring:4", (4,), 1.0, 0.0)
+    >>> picture = topology_svg(Cluster("ring:4", network, "ring", "dimension_order"))
     >>> picture.startswith("<svg"), "4 chips, 8 links" in picture
     (True, True)
     """
@@ -52,7 +56,12 @@ def topology_svg(
     _cables(canvas, plan, topology, busy)
     for i, route in enumerate(ways):
         _route(canvas, plan, topology, route, i)
-    _vertices(canvas, plan, topology, {v for r in ways if r for v in (int(topology.src[r[0]]), int(topology.dst[r[-1]]))})
+    _vertices(
+        canvas,
+        plan,
+        topology,
+        {v for r in ways if r for v in (int(topology.src[r[0]]), int(topology.dst[r[-1]]))},
+    )
     if busy is not None:
         _percent(canvas, plan, topology, busy)
     canvas.widen(LEAST_WIDTH)
@@ -61,10 +70,21 @@ def topology_svg(
     for i, route in enumerate(ways):
         _route_key(canvas, topology, route, i)
     notes = [*([caption] if caption else []), *plan.notes, *load_notes(topology, load, busy)]
+    if busy is not None and not topology.half_duplex:
+        notes.append("A link is drawn on the right of its direction.")
     canvas.footer(notes)
     head = title or cluster.name
     canvas.headline(head, summary(topology).removeprefix(f"{head}: "))
-    return canvas.render(head, " ".join([f"{summary(topology)}.", *(route_words(topology, r, i) + "." for i, r in enumerate(ways)), *notes]))
+    return canvas.render(
+        head,
+        " ".join(
+            [
+                f"{summary(topology)}.",
+                *(route_words(topology, r, i) + "." for i, r in enumerate(ways)),
+                *notes,
+            ]
+        ),
+    )
 
 
 def summary(topology: Topology) -> str:
@@ -75,16 +95,20 @@ def summary(topology: Topology) -> str:
     'torus:4x2: 8 chips, 24 links of 45 GB/s one way; x = 4 wraps, y = 2 open'
     """
     switches = topology.vertices - topology.chips
-    words = f"{topology.name}: {topology.chips:,} chip{'s' * (topology.chips != 1)}"
-    words += f", {switches:,} switch{'es' * (switches != 1)}" if switches else ""
+    words = f"{topology.name}: {counted(topology.chips, 'chip')}"
+    words += f", {counted(switches, 'switch')}" if switches else ""
     rates = np.unique(topology.bandwidth)
     rates = rates[rates > 0]
-    words += f", {topology.links:,} links"
+    words += f", {counted(topology.links, 'link')}"
     if len(rates):
-        words += f" of {show_rate(float(rates[0]))}" + (f" to {show_rate(float(rates[-1]))}" if len(rates) > 1 else "")
+        words += f" of {show_rate(float(rates[0]))}" + (
+            f" to {show_rate(float(rates[-1]))}" if len(rates) > 1 else ""
+        )
         words += " both ways together" if topology.half_duplex else " one way"
     if topology.is_grid and topology.axes:
-        words += "; " + ", ".join(f"{a.name} = {a.length} {'wraps' if a.wraps else 'open'}" for a in topology.axes)
+        words += "; " + ", ".join(
+            f"{a.name} = {a.length} {'wraps' if a.wraps else 'open'}" for a in topology.axes
+        )
     return words
 
 
@@ -92,18 +116,24 @@ def shares(topology: Topology, load: Floats) -> Floats:
     """How busy each link is beside the busiest: ``float64[m]``, 0..1, and -1 for dead links.
 
     Raises:
-        InputError: if there is not one number for each link, or one is negative or no number, or a dead link carries bytes.
+        InputError: if there is not one number for each link, one is negative, or a dead link carries bytes.
     """
     given = np.asarray(load, np.float64)
     if given.shape != (topology.links,):
-        raise InputError(f"load has shape {given.shape}; {topology.name} takes one number of bytes per link, ({topology.links},)")
+        raise InputError(
+            f"load has shape {given.shape}; {topology.name} takes one number for each of {topology.links} links"
+        )
     if not np.all(np.isfinite(given)) or np.any(given < 0):
         bad = int(np.flatnonzero(~np.isfinite(given) | (given < 0))[0])
-        raise InputError(f"load of link {topology.link_name(bad)} is {given[bad]:g} bytes; it must be 0 or more")
+        raise InputError(
+            f"load of link {topology.link_name(bad)} is {given[bad]:g} bytes; it must be 0 or more"
+        )
     dead = topology.bandwidth == 0
     if np.any(given[dead] > 0):
         bad = int(np.flatnonzero(dead & (given > 0))[0])
-        raise InputError(f"dead link {topology.link_name(bad)} has a load of {given[bad]:g} bytes; it can carry none")
+        raise InputError(
+            f"dead link {topology.link_name(bad)} has a load of {given[bad]:g} bytes; it can carry none"
+        )
     whole = given[topology.wire]
     time = np.divide(whole, topology.bandwidth, out=np.zeros(topology.links), where=~dead)
     return np.where(dead, -1.0, time / (time.max(initial=0.0) or 1.0))
@@ -118,11 +148,14 @@ def check_route(topology: Topology, route: Sequence[int], nth: int) -> list[int]
     links = [int(i) for i in route]
     for i in links:
         if not 0 <= i < topology.links:
-            raise InputError(f"route {nth + 1} has link {i}; {topology.name} has links 0 to {topology.links - 1}")
-    for a, b in zip(links, links[1:], strict=False):
+            raise InputError(
+                f"route {nth + 1} has link {i}; {topology.name} has links 0 to {topology.links - 1}"
+            )
+    for a, b in itertools.pairwise(links):
         if topology.dst[a] != topology.src[b]:
             raise InputError(
-                f"route {nth + 1} goes from link {topology.link_name(a)} to link {topology.link_name(b)}; a link must start where the last one ends"
+                f"route {nth + 1} goes from link {topology.link_name(a)} to link {topology.link_name(b)}; "
+                "a link must start where the last one ends"
             )
     return links
 
@@ -131,8 +164,11 @@ def route_words(topology: Topology, route: Sequence[int], nth: int) -> str:
     """A route in words: ``route 1: 3,3 > 2,3 > 1,3, 2 hops``."""
     if not route:
         return f"route {nth + 1}: no hops"
-    stops = [topology.place(int(topology.src[route[0]])), *(topology.place(int(topology.dst[i])) for i in route)]
-    return f"route {nth + 1}: {' > '.join(stops)}, {len(route)} hop{'s' * (len(route) != 1)}"
+    stops = [
+        topology.place(int(topology.src[route[0]])),
+        *(topology.place(int(topology.dst[i])) for i in route),
+    ]
+    return f"route {nth + 1}: {' > '.join(stops)}, {counted(len(route), 'hop')}"
 
 
 def load_notes(topology: Topology, load: Floats | None, busy: Floats | None) -> list[str]:
@@ -145,11 +181,12 @@ def load_notes(topology: Topology, load: Floats | None, busy: Floats | None) -> 
     volume, rate = float(load[topology.wire[top]]), float(topology.bandwidth[top])
     live = busy[busy >= 0]
     alike = int(np.count_nonzero(live > 1 - 1e-9))
+    more = f" and {alike - 1:,} more" if alike > 1 else ""
     both = "a cable both ways" if topology.half_duplex else "a link"
     return [
-        f"100% is the busiest link, {topology.link_name(top)}{f' and {alike - 1:,} more' if alike > 1 else ''}: {show_size(volume)} at "
-        f"{show_rate(rate)}, {show_seconds(volume / rate)}. On average {both} is busy {float(live.mean()):.0%} of that time. "
-        "A link is drawn on the right of its direction."
+        f"100% is the busiest link, {topology.link_name(top)}{more}: "
+        f"{show_size(volume)} at {show_rate(rate)}, {show_seconds(volume / rate)}. "
+        f"On average {both} is busy {float(live.mean()):.0%} of that time."
     ]
 
 
@@ -189,7 +226,9 @@ def _cables(canvas: Canvas, plan: Layout, topology: Topology, busy: Floats | Non
                 canvas.line(way, "idle", radius=corner)
                 continue
             thick = plan.widest * (0.25 + 0.75 * float(busy[link]))
-            canvas.line(way, f"u{shade}", radius=corner, width=thick, tip=f"t{shade}", size=plan.widest + thick * 0.9)
+            canvas.line(
+                way, f"u{shade}", radius=corner, width=thick, tip=f"t{shade}", size=plan.widest + thick * 0.9
+            )
     for line in plan.bundles:
         canvas.line(line, "bundle", tip="bundletip", size=9)
         canvas.line(line[::-1], "bundle", tip="bundletip", size=9)
@@ -211,7 +250,9 @@ def _route(canvas: Canvas, plan: Layout, topology: Topology, route: Sequence[int
         for i, way in enumerate(ways):
             last = i == len(ways) - 1
             tip, size = (f"h{colour}", wide * 2.4 + 3) if last else ("", 0.0)
-            canvas.line(way, f"r{colour}", radius=9, width=wide, tip=tip, size=size, layer=BOXES if last else LINES)
+            canvas.line(
+                way, f"r{colour}", radius=9, width=wide, tip=tip, size=size, layer=BOXES if last else LINES
+            )
         if plan.traces[link].ticks:
             canvas.line((ways[0][-1], ways[1][0]), f"r{colour}", width=1.2, layer=BACK)
 
@@ -244,7 +285,15 @@ def _percent(canvas: Canvas, plan: Layout, topology: Topology, busy: Floats) -> 
         (x, y), (dx, dy) = middle(plan.ways(topology, link, 0.0)[0])
         right, down = -dy, dx
         anchor = "start" if right > 0.5 else "end" if right < -0.5 else "middle"
-        canvas.text(x + right * beside, y + down * (beside + 3) + 3, f"{busy[link]:.0%}", size=8.5, cls="muted", anchor=anchor, optional=True)
+        canvas.text(
+            x + right * beside,
+            y + down * (beside + 3) + 3,
+            f"{busy[link]:.0%}",
+            size=8.5,
+            cls="muted",
+            anchor=anchor,
+            optional=True,
+        )
 
 
 def _load_key(canvas: Canvas) -> None:
@@ -256,7 +305,9 @@ def _load_key(canvas: Canvas) -> None:
         text = text.replace("1 to 20%", "up to 20%") if shade == 1 else text
         if shade:
             thick = 6.0 * (0.25 + 0.75 * (shade - 0.5) / CLASSES)
-            canvas.line(((x, y - 4), (x + 24, y - 4)), f"u{shade}", width=thick, tip=f"t{shade}", size=4 + thick)
+            canvas.line(
+                ((x, y - 4), (x + 24, y - 4)), f"u{shade}", width=thick, tip=f"t{shade}", size=4 + thick
+            )
         else:
             canvas.line(((x, y - 4), (x + 24, y - 4)), "idle")
         canvas.text(x + 29, y, text, size=9.0, cls="muted", anchor="start")
@@ -265,13 +316,8 @@ def _load_key(canvas: Canvas) -> None:
 
 def _route_key(canvas: Canvas, topology: Topology, route: Sequence[int], nth: int) -> None:
     """A sample of a route's line and its stops, on as many lines as they need."""
-    from .boxes import wrap
-
     colour, left, y = theme.route_number(nth), canvas.edge.left, canvas.edge.bottom + 20
     canvas.line(((left, y - 4), (left + 30, y - 4)), f"r{colour}", width=3, tip=f"h{colour}", size=9)
     room = canvas.edge.right - left - 36
     for i, text in enumerate(wrap(route_words(topology, route, nth), room, SMALL)):
         canvas.text(left + 36, y + 16 * i, text, size=SMALL, cls="ink", anchor="start")
-
-
-__all__ = ["centre", "topology_svg"]

@@ -42,10 +42,8 @@ class Straight:
             gap = np.abs(coords[dst, a] - coords[src, a]).astype(float)
             if axis.wraps:
                 gap = np.minimum(gap, axis.length - gap)
-            if not self.used[a]:
-                gap = np.where(gap > 0, np.inf, 0.0)
-            hops += gap
-            seconds += np.where(gap > 0, gap * self.latency[a], 0.0)
+            seconds += gap * self.latency[a]
+            hops += gap if self.used[a] else np.where(gap > 0, np.inf, 0.0)
         return hops, np.where(np.isinf(hops), np.inf, seconds)
 
     def total(self, groups: Ints) -> Floats:

@@ -244,13 +244,18 @@ def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float
     if factors is None:
         return None
     found = []
+    across = topology.coords[topology.src] - topology.coords[topology.dst]
     for f in factors:
         axis, links = topology.axes[f.axis], topology.axis == f.axis
+        # The wrap-around of a twisted axis leads to another line, so the closed forms of a ring do not hold.
+        twisted = bool(np.delete(across[links], f.axis, 1).any())
         whole = f.length * f.stride == axis.length
         closed = axis.wraps and whole and f.length > 2
         latency = float(topology.latency[links].max(initial=0.0)) * f.stride
         name = axis.name if mesh.names[i] == axis.name or len(factors) > 1 else mesh.names[i]
-        found.append((Axis(name, f.length, closed), _rate(topology.bandwidth[links]), latency, f.stride == 1))
+        rate = 0.0 if twisted else _rate(topology.bandwidth[links])
+        apart = f.stride == 1 and bool((np.count_nonzero(across, axis=1) == 1).all())
+        found.append((Axis(name, f.length, closed), rate, latency, apart))
     return found
 
 

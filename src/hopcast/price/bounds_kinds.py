@@ -148,23 +148,24 @@ def partitions(task: Task, in_network: bool) -> Found:
     wanted = not in_network if switches else task.parts.summed_everywhere > 0
     best, k, sends_there, rate_there = 0.0, 0, 0.0, 0.0
     label: Ints = np.zeros(topology.vertices, np.int32)
+    border: Bools = np.zeros(len(network.links), bool)
     for tried in candidate_partitions(topology) if wanted else ():
         sends = task.per_component(task.parts.transfers(_distinct(tried[task.groups])))
         begins, ends = tried[network.src], tried[network.dst]
         leaves, enters = (begins >= 0) & (begins != ends), (ends >= 0) & (begins != ends)
         # A send leaves a part and enters one: over one link, or over one before a switch and one behind it.
         rates = network.capacity(np.stack([leaves, enters, leaves & enters, leaves | enters]))
-        for rate in (rates[0], rates[1], (rates[2] + rates[3]) / 2):
-            ratio = _ratio(sends, rate)
+        both = leaves | enters
+        ways = [(leaves, sends, rates[0]), (enters, sends, rates[1]), (both, 2 * sends, rates[2] + rates[3])]
+        for chosen, crossings, rate in ways:
+            ratio = _ratio(crossings, rate)
             j = int(ratio.argmax())
             if ratio[j] > best * (1 + SAME):
-                best, label, k = float(ratio[j]), tried, j
-                sends_there, rate_there = float(sends[j]), float(rate[j])
+                best, label, k, border = float(ratio[j]), tried, j, chosen
+                sends_there, rate_there = float(crossings[j]), float(rate[j])
 
     def links() -> Ints:
-        return task.numbers(
-            (label[network.src] != label[network.dst]) & (network.component[network.src] == k)
-        )
+        return task.numbers(border & (network.component[network.src] == k))
 
     def say(size: float) -> str:
         count = len(np.unique(label[(network.component == k) & (label >= 0)]))

@@ -8,6 +8,7 @@ import numpy as np
 
 from hopcast import clusters, units
 from hopcast.ir import mesh as meshes
+from hopcast.ir import sharding
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import NAMES, per_rank_size
 from hopcast.ir.group import Group, Hint
@@ -116,7 +117,7 @@ def question(
         InputError: for whatever cannot be read.
     """
     where = place(cluster, over, mesh, order, slow, dead)
-    nbytes = float(units.size(size))
+    nbytes = _size(size, collective, where, per_rank)
     alpha = max(where.group.latency, default=0.0)
     hint = Hint(nbytes, alpha, _root(where, root), shift, seed)
     if isinstance(collective, Schedule) or schedules.is_schedule(collective):
@@ -139,6 +140,19 @@ def question(
         )
     hint = Hint(nbytes, alpha, hint.root, shift, seed)
     return Question(where.cluster, name, where.mesh, where.over, where.group, nbytes, hint), where
+
+
+def _size(size: str | float, collective: str | Schedule, where: Place, per_rank: bool) -> float:
+    """D in bytes; a sharded array tells it by the axes that it is cut over."""
+    if not sharding.is_sharded(size):
+        return float(units.size(size))
+    if per_rank:
+        raise InputError(f"{str(size)!r} is the whole array, however it is sharded; leave --per-rank off")
+    axes = dict(zip(where.mesh.names, where.mesh.shape, strict=True))
+    named = not isinstance(collective, Schedule) and not schedules.is_schedule(collective)
+    name = collective_name(str(collective)) if named else ""
+    array = sharding.parse(str(size), axes)
+    return sharding.collective_size(array, name, where.over or where.mesh.names, axes)
 
 
 def _own(made: Schedule, where: Place, nbytes: float, hint: Hint) -> Question:
