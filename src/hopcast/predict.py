@@ -8,12 +8,13 @@ import numpy as np
 from . import names
 from .algorithms import Algorithm
 from .ir import algebra
-from .ir.collective import NAMES, busbw_factor, of, per_rank_size
+from .ir.collective import NAMES, Collective, busbw_factor, per_rank_size
 from .ir.group import Cost
 from .ir.schedule import Schedule
 from .ir.topology import Floats
 from .names import InputError
-from .price import bounds
+from .price import bounds, bounds_traffic
+from .price.bounds_traffic import Traffic
 from .price.steps import Steps, steps
 from .question import Question
 from .simulate.reference import Flows, simulate
@@ -200,18 +201,22 @@ def price_of(
         flowed = simulate(laid, cluster, question.size)
         time, latency = flowed.seconds, flowed.critical_latency()
         parts = (latency, time - latency)
-    lower, limit = _bounds(question, made)
+    lower, limit = _bounds(question, made, stepped.load if stepped else None)
     return Answer(question, name, source, price, *parts, time, laid, stepped, flowed, lower, limit)
 
 
-def _bounds(question: Question, made: Schedule) -> tuple[bounds.Bound, bounds.Bound]:
-    """The least time on the links asked for, and on all."""
-    n = question.group.ranks
+def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bounds.Bound, bounds.Bound]:
+    """The least time on the links asked for, and on all. Detours round dead links count as asked for."""
+    n, topology = question.group.ranks, question.cluster.topology
     standard = question.collective in NAMES
-    goal = made.collective
+    goal: Collective | Traffic = made.collective
     if standard:
-        goal = of(question.collective, n, root=question.hint.root, shift=question.hint.shift)
+        root, shift = question.hint.root, question.hint.shift
+        goal = bounds_traffic.standard(question.collective, n, root=root, shift=shift)
     share = None if standard else made.share
     about = (question.cluster, goal, question.group.all_groups, question.size)
-    here = bounds.bound_on_axes(*about, question.physical_axes, share=share)
-    return here, bounds.limit(*about, share=share)
+    axes = question.physical_axes
+    links = None if axes is None else np.isin(topology.axis, axes)
+    if links is not None and used is not None:
+        links |= used > 0
+    return bounds.bound(*about, links, share=share), bounds.limit(*about, share=share)

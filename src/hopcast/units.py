@@ -105,7 +105,7 @@ def show_size(value: float) -> str:
     """
     for power, unit in ((5, "Pi"), (4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki")):
         count = value / 1024**power
-        if count >= 1 and (count.is_integer() or (count < 64 and (2 * count).is_integer())):
+        if 1 <= count < 8192 and (count.is_integer() or (count < 64 and (2 * count).is_integer())):
             return f"{count:g} {unit}B"
     for power, unit in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k")):
         if value >= 1000**power:
