@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from .verbs.check import check as check
     from .verbs.draw import draw as draw
     from .verbs.listing import listing as listing
+    from .verbs.matmul import matmul as matmul
     from .verbs.mesh import mesh as mesh
     from .verbs.predict import predict as predict
+    from .verbs.reshard import reshard as reshard
+    from .verbs.roofline import roofline as roofline
     from .verbs.route import route as route
     from .verbs.show import show as show
     from .verbs.simulate import simulate as simulate
@@ -48,8 +51,11 @@ _WHERE = {
     "check": "verbs.check",
     "draw": "verbs.draw",
     "listing": "verbs.listing",
+    "matmul": "verbs.matmul",
     "mesh": "verbs.mesh",
     "predict": "verbs.predict",
+    "reshard": "verbs.reshard",
+    "roofline": "verbs.roofline",
     "route": "verbs.route",
     "show": "verbs.show",
     "simulate": "verbs.simulate",

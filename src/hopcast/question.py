@@ -52,6 +52,6 @@ class Question:
             for n, f in zip(self.mesh.names, self.mesh.factors, strict=True)
             if not self.over or n in self.over
         ]
-        if not self.cluster.topology.is_grid or any(f is None for f in inside):
+        if any(f is None for f in inside):
             return None
         return sorted({part.axis for f in inside if f is not None for part in f})

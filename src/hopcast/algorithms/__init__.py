@@ -85,7 +85,9 @@ class Algorithm:
         base = self._base(collective)
         if group.ranks == 1:
             return Cost(0.0, 0.0)
-        if base is None or not hasattr(self.module, "cost") or not group.uniform_rates:
+        if base is None or not hasattr(self.module, "cost"):
+            return None
+        if not group.uniform_rates and not (group.levels and getattr(self.module, "LEVELS", False)):
             return None
         found: Cost | None = self.module.cost(base, group, hint)
         halves = 2 if base != collective and len(_FROM[collective]) == 2 else 1

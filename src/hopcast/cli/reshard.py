@@ -29,7 +29,8 @@ def command(
 
     A dim is a length or a name, then _ and the mesh axes that cut it, the coarsest first: 1024_x, i_xy,
     1024_data+model. {U_x} behind the array says that it is the sum over x of what the devices hold. size is
-    the array of one group, as predict takes it. slice sends nothing. backward is the collective of the transpose.
+    the array of one group, as predict takes it. slice sends nothing. backward is the collective of the
+    transpose.
 
     Example:
       hopcast reshard "f32[i_x,j] -> f32[i,j_x]" v5e:4x4 --dims i=1024,j=4096

@@ -7,7 +7,7 @@ Source: advance widths of DejaVu Sans 2.37 (read 2026-11), rounded up; Arial and
 from dataclasses import dataclass
 
 _NARROW = dict.fromkeys("ijlI|!'", 0.30) | dict.fromkeys(" .,:;/()[]", 0.40) | dict.fromkeys("-ftr", 0.42)
-_WIDE = dict.fromkeys("mMW@%", 1.0) | dict.fromkeys("w+<>=~", 0.84) | dict.fromkeys("0123456789", 0.64)
+_WIDE = dict.fromkeys("mMW@%", 1.0) | dict.fromkeys("w+<>=~", 0.84) | dict.fromkeys("0123456789", 0.67)
 _WIDTH = _NARROW | _WIDE
 _LOWER, _OTHER, _BOLD = 0.64, 0.80, 1.13
 _ABOVE, _BELOW = 0.78, 0.24
@@ -58,7 +58,7 @@ def width(text: str, size: float, bold: bool = False) -> float:
     """An upper estimate of a line's width, in the unit of ``size``.
 
     >>> width("3,0", 10), width("wrap", 10) < width("WRAP", 10)
-    (16.8, True)
+    (17.4, True)
     """
     each = sum(_WIDTH.get(c, _LOWER if c.islower() else _OTHER) for c in text)
     return round(each * size * (_BOLD if bold else 1.0), 2)

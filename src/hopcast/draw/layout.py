@@ -1,4 +1,4 @@
-"""Where chips, switches and links are in the picture of a network: lines and rings; others in their own files."""
+"""Where chips, switches and links are in the picture of a network: lines and rings; others elsewhere."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Grids: a sheet for two axes, and one for each place along the others; cubes of twos in parallel projection."""
+"""Grids: a sheet for two axes, and one for each place along the others; cubes of twos as cubes."""
 
 import math
 
@@ -20,7 +20,7 @@ _TIERS = (
     (128, 6.0, 6.0, 12.0, 12.0, 0.0, 1.0),
 )
 _WIDEST_PAGE = 1330.0
-_CUBE = ((100.0, 0.0), (0.0, 88.0), (46.0, -38.0), (236.0, 64.0))
+_CUBE = ((100.0, 0.0), (0.0, 88.0), (46.0, -38.0), (228.0, 46.0))
 
 
 def cube(topology: Topology, axes: list[int]) -> Layout:

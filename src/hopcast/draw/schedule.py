@@ -1,4 +1,4 @@
-"""A schedule as an SVG picture: a panel for each step, with what every rank then holds and the step's sends."""
+"""A schedule as an SVG picture: a panel for each step: what every rank then holds, and the sends."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""A schedule for a terminal: what every rank holds after each step, a character per chunk, and who sends what."""
+"""A schedule for a terminal: what every rank holds after each step, and who sends what."""
 
 from collections.abc import Iterable
 

@@ -1,8 +1,8 @@
 """Colours and styles of the pictures, in light and in dark.
 
 Kinds of things have the colours of Okabe and Ito, which colour-blind readers tell apart; amounts run along
-viridis, pale to dark on a light page and dark to bright on a dark one. Nothing is told by colour alone: routes are
-dashed in their own ways and numbered, loads differ in width, chunks bear names or keep their places.
+viridis, pale to dark on a light page and dark to bright on a dark one. Nothing is told by colour alone:
+routes are dashed in their own ways and numbered, loads differ in width, chunks bear names or keep places.
 
 Source: Okabe and Ito 2008, Color Universal Design; Smith and van der Walt 2015, viridis.
 """

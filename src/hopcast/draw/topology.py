@@ -121,7 +121,7 @@ def shares(topology: Topology, load: Floats) -> Floats:
     given = np.asarray(load, np.float64)
     if given.shape != (topology.links,):
         raise InputError(
-            f"load has shape {given.shape}; {topology.name} takes one number for each of {topology.links} links"
+            f"load has shape {given.shape}; {topology.name} has {topology.links} links, one number each"
         )
     if not np.all(np.isfinite(given)) or np.any(given < 0):
         bad = int(np.flatnonzero(~np.isfinite(given) | (given < 0))[0])

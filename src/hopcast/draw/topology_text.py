@@ -12,10 +12,10 @@ from hopcast.units import show_rate, show_seconds, show_size
 
 from .layout import MOST_ALONG, MOST_CHIPS, is_step, long_axes, too_large, way_of
 from .topology import check_route, load_notes, route_words, shares, summary
-from .words import plural, which_wrap
+from .words import which_wrap
 
 _WIDEST, _PER_ROW, _LOOP = 100, 12, 24
-_BUSIEST, _BAR = 8, 20
+_BUSIEST, _BAR, _SWITCH_LINES = 8, 20, 48
 
 
 def topology_text(
@@ -271,15 +271,20 @@ def _switches(topology: Topology) -> list[str]:
     lines = []
     for around, here in alike.items():
         chips = [v for v in around if v < topology.chips]
-        uplinks = [v - topology.chips for v in around if v >= topology.chips]
-        words = [_named(kind, those) for kind, those in (("chip", chips), ("switch", uplinks)) if those]
-        mine = [v - topology.chips for v in here]
-        lines.append(f" {_named('switch', mine)}{' each' * (len(mine) > 1)} -- {' and '.join(words)}")
-    return lines
+        uplinks = [v for v in around if v >= topology.chips]
+        words = [f"{'chip' if len(chips) == 1 else 'chips'} {_runs(chips)}"] if chips else []
+        words += [_switch_names(topology, uplinks)] if uplinks else []
+        lines.append(f" {_switch_names(topology, here)}{' each' * (len(here) > 1)} -- {' and '.join(words)}")
+    more = len(lines) - _SWITCH_LINES
+    return lines if more <= 0 else [*lines[:_SWITCH_LINES], f" and {more:,} more like these"]
 
 
-def _named(noun: str, numbers: Sequence[int]) -> str:
-    return f"{noun if len(numbers) == 1 else plural(noun)} {_runs(numbers)}"
+def _switch_names(topology: Topology, vertices: Sequence[int]) -> str:
+    """Switches by their own names, or by number."""
+    if not topology.labels:
+        return f"switch{'es' * (len(vertices) != 1)} {_runs([v - topology.chips for v in vertices])}"
+    names = [topology.place(v) for v in vertices]
+    return ", ".join(names if len(names) <= 4 else [*names[:2], f"... {names[-1]} ({len(names)} in all)"])
 
 
 def _runs(numbers: Sequence[int]) -> str:

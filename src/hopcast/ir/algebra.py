@@ -220,6 +220,64 @@ def stretch(schedule: Schedule, pieces: int) -> Schedule:
     )
 
 
+def shared(schedule: Schedule, share: Floats | None) -> Schedule:
+    """The same schedule with other parts of D for its chunks."""
+    return replace(schedule, share=share, _ends=[])
+
+
+def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
+    """Phases on one chunk numbering, with the array cut into pieces that follow each other through them.
+
+    A piece enters a phase when it has left the one before and the piece before it has left this one. Every phase has
+    lanes of its own, so a rank may serve one piece in one phase and the next piece in another.
+
+    Args:
+        phases: Each starts from what the one before gives.
+        pieces: 1 is one after the other.
+    """
+    head, last = phases[0].collective, phases[-1].collective
+    name = head.name if head.name == last.name else "all_reduce"
+    lengths = [p.step_count for p in phases]
+    start = np.zeros((pieces, len(phases)), int)
+    for k in range(pieces):
+        for j in range(len(phases)):
+            after = start[k, j - 1] + lengths[j - 1] if j else 0
+            start[k, j] = max(after, start[k - 1, j] + lengths[j] if k else 0)
+    chunks = phases[0].chunks
+    lane = np.concatenate([[0], np.cumsum([p.lanes for p in phases])[:-1]])
+    where = [np.tile(column, pieces) for column in (head.origin, last.goal)]
+    whole = Collective(name, head.ranks, where[0], where[1], head.root, head.shift)
+    share = phases[0].share
+    parts = None if share is None else np.tile(share / pieces, pieces)
+
+    def active(i: int) -> list[tuple[int, int, int]]:
+        at = i - start
+        return [(int(k), int(j), int(at[k, j])) for k, j in np.argwhere((at >= 0) & (at < np.array(lengths)))]
+
+    def make(i: int) -> Sends:
+        live = []
+        for k, j, at in active(i):
+            rows = _unwrap(phases[j].make(at), chunks)
+            moved = (rows.chunk + k * chunks).astype(np.int32)
+            live.append(replace(rows, chunk=moved, lane=(rows.lane + lane[j]).astype(np.uint16)))
+        return join(live)
+
+    def pattern(i: int) -> Hashable:
+        return tuple((j, phases[j].key(at)) for _, j, at in active(i))
+
+    return replace(
+        phases[-1],
+        collective=whole,
+        step_count=int(start[-1, -1]) + lengths[-1],
+        make=make,
+        share=parts,
+        lanes=sum(p.lanes for p in phases),
+        pattern=pattern,
+        vertices=max(p.vertices for p in phases),
+        _ends=[],
+    )
+
+
 def lay(schedule: Schedule, groups: Ints, vertices: int) -> Schedule:
     """The same schedule on every group at once, so contention between groups is simply there.
 

@@ -27,6 +27,8 @@ class Group:
         apart: Whether no link serves two groups, so that one group tells the time of all.
         duplex: Whether a cable carries both ways at once at full rate.
         name: The cluster's name, for messages.
+        levels: Where ranks are joined in two ways, chips in a slice or a node and these over a network: a group for
+            each level, the outer first; ranks are row-major over them. Empty where one way joins all.
     """
 
     axes: tuple[Axis, ...]
@@ -37,6 +39,7 @@ class Group:
     apart: bool = True
     duplex: bool = True
     name: str = ""
+    levels: tuple["Group", ...] = ()
 
     @property
     def ranks(self) -> int:

@@ -202,47 +202,39 @@ def group(cluster: Cluster, mesh: Mesh, over: Sequence[str] = ()) -> Group:
     outside = [i for i in range(len(mesh.names)) if i not in inside]
     ranks = math.prod(mesh.shape[i] for i in inside)
     all_groups = np.ascontiguousarray(mesh.chips.transpose(outside + inside).reshape(-1, ranks), np.int32)
-    topology = cluster.topology
-    if not topology.is_grid:
-        axes = (Axis(",".join(mesh.names[i] for i in inside), ranks, False),)
-        # Behind several switches routes share links, so a port tells no time: no rate, and latency is a hint.
-        plain = _one_switch(topology)
-        return Group(
-            axes,
-            True,
-            (_rate(topology.bandwidth) if plain else 0.0,),
-            (2 * float(topology.latency.max(initial=0.0)),),
-            all_groups,
-            plain,
-            not topology.half_duplex,
-            cluster.name,
-        )
-    parts = [_grid_axes(topology, mesh, i) for i in inside]
+    return _group(cluster, mesh, inside, all_groups)
+
+
+def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) -> Group:
+    """The group over the logical axes ``inside``: lines of a grid, the ports of switches, or levels of both."""
+    topology, parts = cluster.topology, [mesh.factors[i] for i in inside]
+    named = ",".join(mesh.names[i] for i in inside)
+    duplex, hop = not topology.half_duplex, float(topology.latency.max(initial=0.0))
     if any(p is None for p in parts):
-        axes = (Axis(",".join(mesh.names[i] for i in inside), ranks, False),)
-        return Group(
-            axes,
-            False,
-            (0.0,),
-            (float(topology.latency.max(initial=0.0)),),
-            all_groups,
-            False,
-            not topology.half_duplex,
-            cluster.name,
-        )
-    flat = [q for p in parts if p is not None for q in p if q[0].length > 1]
-    flat = flat or [(Axis(mesh.names[inside[0]], 1, False), 1.0, 0.0, True)]
-    axes, bandwidth, latency, apart = zip(*flat, strict=True)
-    return Group(
-        axes, False, bandwidth, latency, all_groups, all(apart), not topology.half_duplex, cluster.name
+        axes = (Axis(named, all_groups.shape[1], False, topology.port.size == 0),)
+        return Group(axes, axes[0].switched, (0.0,), (hop,), all_groups, False, duplex, cluster.name)
+    switched = [i for i in inside if any(topology.axes[f.axis].switched for f in mesh.factors[i] or ())]
+    if not switched:
+        flat = [q for i in inside for q in _grid_axes(topology, mesh, i) if q[0].length > 1]
+        flat = flat or [(Axis(mesh.names[inside[0]], 1, False), 1.0, 0.0, True)]
+        lines, bandwidth, latency, apart = zip(*flat, strict=True)
+        return Group(lines, False, bandwidth, latency, all_groups, all(apart), duplex, cluster.name)
+    axes = (Axis(named, all_groups.shape[1], False, True),)
+    if len(inside) == 1 and len(parts[0] or ()) == 1:
+        (part,) = parts[0] or ()
+        # Where ranks do not meet in one switch of their own, routes share links and a port tells no time.
+        rate, crossing = _star(topology, part.axis, all_groups)
+        return Group(axes, True, (rate,), (crossing,), all_groups, rate > 0, duplex, cluster.name)
+    levels = [[i] for i in switched] + (
+        [[i for i in inside if i not in switched]] if len(switched) < len(inside) else []
     )
+    found = tuple(group(cluster, mesh, [mesh.names[i] for i in level]) for level in levels)
+    return Group(axes, True, (0.0,), (2 * hop,), all_groups, False, duplex, cluster.name, found)
 
 
-def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float, float, bool]] | None:
+def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float, float, bool]]:
     """The physical axes of logical axis i: axis, bandwidth, latency, whether its groups share no links."""
-    factors = mesh.factors[i]
-    if factors is None:
-        return None
+    factors = mesh.factors[i] or ()
     found = []
     across = topology.coords[topology.src] - topology.coords[topology.dst]
     for f in factors:
@@ -259,14 +251,22 @@ def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float
     return found
 
 
-def _one_switch(topology: Topology) -> bool:
-    """Whether all there is are the ports of one switch, a cable to each chip, of one latency."""
-    n = topology.chips
-    if topology.vertices != n + 1 or topology.links != 2 * n or np.ptp(topology.latency) > 0:
-        return False
-    up = topology.dst == n
-    ends = np.concatenate([np.sort(topology.src[up]), np.sort(topology.dst[~up])])
-    return np.array_equal(ends, np.tile(np.arange(n), 2)) and bool(np.all(topology.src[~up] == n))
+def _star(topology: Topology, axis: int, groups: Ints) -> tuple[float, float]:
+    """Rate of a port and latency of a crossing, where every group has a switch of its own with alike ports; else 0.
+
+    Each rank has one cable on this axis, all cables of a group end in one switch, and no two groups share one.
+    """
+    links = np.flatnonzero(topology.axis == axis)
+    src, dst = topology.src[links], topology.dst[links]
+    hop = 2 * float(topology.latency[links].max(initial=0.0))
+    up = src < topology.chips
+    centre = np.full(topology.chips, -1)
+    centre[src[up]] = dst[up]
+    alone = np.array_equal(np.sort(src[up]), np.sort(dst[~up])) and len(np.unique(src[up])) == up.sum()
+    hubs = centre[groups]
+    own = alone and bool((hubs == hubs[:, :1]).all()) and len(np.unique(hubs[:, 0])) == len(groups)
+    alike = own and bool((hubs >= topology.chips).all()) and np.ptp(topology.latency[links]) == 0
+    return (_rate(topology.bandwidth[links]) if alike else 0.0), hop
 
 
 def _rate(bandwidth: npt.NDArray[np.float64]) -> float:

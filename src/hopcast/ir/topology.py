@@ -21,15 +21,17 @@ class Axis:
         length: Chips along it.
         wraps: Whether the last chip has a link to the first. An axis of length 2 is one cable and never
             wraps.
+        switched: Whether its chips meet in switches instead of being joined in a line.
     """
 
     name: str
     length: int
     wraps: bool
+    switched: bool = False
 
     @property
     def ports(self) -> int:
-        """Links that a chip has along this axis, at best: 2 wrapped, 1 at the end of an open one, 0 alone."""
+        """Links that a chip has along this axis, at least: 2 wrapped, 1 at an end or a switch, 0 alone."""
         return 2 if self.wraps else int(self.length > 1)
 
 
@@ -53,6 +55,7 @@ class Topology:
         coords: ``int32[chips, d]``.
         port: ``int32[chips, d, 2]``, the link of a chip along an axis, up and down; -1 where there is none.
             Empty for networks that are not grids.
+        labels: Names of the switches, for people; ``switch 0`` and so on where there are none.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Topology:
     axes: tuple[Axis, ...]
     coords: Ints
     port: Ints
+    labels: tuple[str, ...] = ()
 
     @property
     def links(self) -> int:
@@ -81,7 +85,12 @@ class Topology:
     @property
     def is_grid(self) -> bool:
         """Whether chips are joined along axes, without switches."""
-        return self.port.size > 0 or self.vertices == self.chips == 1
+        return (self.port.size > 0 or self.chips == 1) and self.vertices == self.chips
+
+    @property
+    def is_slices(self) -> bool:
+        """Whether it is several grids whose chips meet in switches outside them: slices over a data centre network."""
+        return self.port.size > 0 and self.vertices > self.chips
 
     @property
     def half_duplex(self) -> bool:
@@ -89,10 +98,14 @@ class Topology:
         return bool(np.any(self.wire != np.arange(self.links)))
 
     def place(self, vertex: int) -> str:
-        """Name of a vertex for people: ``3,0`` on a grid, ``5`` or ``switch 0`` elsewhere."""
+        """Name of a vertex for people: ``3,0`` on a grid, ``1/3,0`` in slice 1, ``5`` or ``switch 0`` elsewhere."""
         if vertex >= self.chips:
-            return f"switch {vertex - self.chips}"
-        return ",".join(map(str, self.coords[vertex])) if self.is_grid and len(self.axes) > 1 else str(vertex)
+            number = vertex - self.chips
+            return self.labels[number] if self.labels else f"switch {number}"
+        at = [str(c) for c in self.coords[vertex]]
+        if self.is_grid and len(at) > 1:
+            return ",".join(at)
+        return f"{at[0]}/{','.join(at[1:])}" if self.is_slices else str(vertex)
 
     def link_name(self, link: int) -> str:
         """Name of a link for people: ``x 3,0>0,0``."""

@@ -178,7 +178,7 @@ def _network(table: Table, path: str) -> Cluster:
     name = _name(table, path)
     topology = Topology(
         name, chips, vertices, columns[0], columns[1], np.zeros(len(src), np.int32), np.array(rates, float),
-        np.array(delays, float), columns[2], (Axis("x", chips, False),),
+        np.array(delays, float), columns[2], (Axis("x", chips, False, True),),
         np.arange(chips, dtype=np.int32)[:, None], np.zeros((0, 1, 2), np.int32),
     )  # fmt: skip
     return Cluster(name, topology, "network", "shortest")

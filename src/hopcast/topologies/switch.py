@@ -33,7 +33,7 @@ def build(
         np.full(2 * n, float(bandwidth)),
         np.full(2 * n, latency / 2),
         np.concatenate([up, up if half_duplex else up + n]).astype(np.int32),
-        (Axis("x", n, False),),
+        (Axis("x", n, False, True),),
         chips[:, None],
         np.zeros((0, 1, 2), np.int32),
     )

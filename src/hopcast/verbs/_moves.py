@@ -55,12 +55,29 @@ class Prices:
     algorithm: str = "auto"
     known: dict[object, Answer | InputError | None] = field(default_factory=dict)
     groups: dict[tuple[str, ...], Group] = field(default_factory=dict)
+    paths: dict[tuple[Sharding, Sharding], tuple[Step, ...] | InputError] = field(default_factory=dict)
 
     def group(self, over: tuple[str, ...]) -> Group:
         """The groups over some axes."""
         if over not in self.groups:
             self.groups[over] = meshes.group(self.where.cluster, self.where.mesh, over)
         return self.groups[over]
+
+    def path(self, start: Sharding, goal: Sharding) -> "tuple[Step, ...]":
+        """`cheapest`, searched once for each pair.
+
+        Raises:
+            InputError: where no sequence of moves leads there.
+        """
+        if (start, goal) not in self.paths:
+            try:
+                self.paths[start, goal] = tuple(cheapest(self, start, goal))
+            except InputError as error:
+                self.paths[start, goal] = error
+        found = self.paths[start, goal]
+        if isinstance(found, InputError):
+            raise found
+        return found
 
     def least(self, move: Move) -> float:
         """Seconds that a move takes at least: what a rank must receive over all its links along the axes."""
