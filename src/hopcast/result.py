@@ -22,6 +22,7 @@ class Result:
         warnings: What belongs on stderr: assumptions, mappings.
         inputs: What was understood, for JSON.
         detail: The object behind the rows, for further calls.
+        most: Rows that a table shows; 0: all.
     """
 
     rows: list[Row]
@@ -31,6 +32,15 @@ class Result:
     warnings: Sequence[str] = ()
     inputs: Row = field(default_factory=dict)
     detail: Any = None
+    most: int = 0
+
+    @property
+    def brief(self) -> tuple[list[Row], list[str]]:
+        """Rows and notes for reading: the first ``most`` rows, and a note of how many more there are."""
+        left = len(self.rows) - self.most
+        if not self.most or left <= 0:
+            return self.rows, list(self.notes)
+        return self.rows[: self.most], [f"and {left} more rows; --format csv or json gives all", *self.notes]
 
     @property
     def keys(self) -> list[str]:
@@ -59,7 +69,8 @@ class Result:
         return len(self.rows)
 
     def __str__(self) -> str:
-        return table(self.rows, self.keys, self.title, self.notes, Page())
+        rows, notes = self.brief
+        return table(rows, self.keys, self.title, notes, Page())
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(header(k))}</th>" for k in self.keys)

@@ -53,14 +53,15 @@ def show(result: "Result", format: str, command: Sequence[str]) -> None:
     """Print what a verb gave back: its warnings on stderr, the rest on stdout."""
     for warning in result.warnings:
         print(f"hopcast: note: {warning}", file=sys.stderr)
+    rows, notes = result.brief if format in ("table", "md") else (result.rows, result.notes)
     emit(
-        result.rows,
+        rows,
         format=format,
         command=command,
         inputs=result.inputs,
         keys=result.shown or None,
         title=result.title,
-        notes=result.notes,
+        notes=notes,
     )
 
 

@@ -179,7 +179,7 @@ def _columns(plan: Plan, schedule: Schedule, owner: Ints | None) -> None:
     row: npt.NDArray[np.int64]
     column: npt.NDArray[np.int64]
     if owner is None:
-        rows = next((r for r in range(min(c, most), 0, -1) if c % r == 0 and 4 * r >= min(c, most)), most)
+        rows = -(-c // -(-c // most))
         row, column = np.arange(c) % rows, np.arange(c) // rows
     else:
         row, column = owner.astype(np.int64), _nth(owner).astype(np.int64)
@@ -190,8 +190,9 @@ def _columns(plan: Plan, schedule: Schedule, owner: Ints | None) -> None:
     plan.sets = schedule.collective.reduces and n <= _SETS and not merged and across <= 2 and not plan.flat
     plan.wide, plan.high = _cell_size(plan, schedule, -(-across // by_column), min(tall, most))
     for (r, k), chunks in _grouped(row // by_row, column // by_column):
-        colour = r if across == 1 or not plan.flat else k
-        name = str(int(chunks[0])) if single and not schedule.collective.reduces else ""
+        # a shard has one colour, and chunks that nobody owns have one each
+        colour = r if owner is not None else int(chunks[0]) // (by_row * by_column)
+        name = str(int(chunks[0])) if not merged and not schedule.collective.reduces else ""
         plan.cells.append(Cell(r, k, chunks, colour, name))
     if not merged and not plan.flat and plan.high >= 10:
         word = "chunk" if single else "shard" if owner is not None else ""

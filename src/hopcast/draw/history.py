@@ -104,12 +104,12 @@ def progress(story: History, frame: Frame, collective: Collective) -> str:
         held = np.count_nonzero(frame.count[:ranks], 1)
         low, high = int(held.min()), int(held.max())
         who = "each rank holds" if low == high else "ranks hold"
-        return f"{who} {low if low == high else f'{low} to {high}'} of {collective.chunks} chunks"
+        return f"{who} {low:,}{'' if low == high else f' to {high:,}'} of {collective.chunks:,} chunks"
     done, all_ = int(np.count_nonzero(story.done(frame))), int(np.count_nonzero(story.goal))
     if collective.reduces:
         most = int(np.max(frame.count, initial=0, where=frame.live))
-        return f"sums of up to {most} of {story.full}; {done} of {all_} results complete"
-    return f"{done} of {all_} chunks are where they belong"
+        return f"sums of up to {most:,} of {story.full:,}; {done:,} of {all_:,} results complete"
+    return f"{done:,} of {all_:,} chunks are where they belong"
 
 
 def history(schedule: Schedule, steps: Iterable[int]) -> History:

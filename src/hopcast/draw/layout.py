@@ -81,7 +81,7 @@ def long_axes(topology: Topology) -> list[int]:
 
 def too_large(topology: Topology) -> InputError:
     """The error for a network that would be no picture."""
-    near = "torus:8x8x8, torus:16x16 or ring:64" if topology.is_grid else "switch:72, or one node"
+    near = "torus:8x8x8, torus:16x16 or ring:64" if topology.is_grid else "switch:72, one node or one slice"
     return InputError(
         f"{topology.name} with {topology.chips:,} chips is too large to draw (at most {MOST_CHIPS:,} "
         f"chips, {MOST_ALONG} along an axis of a grid, 256 in a row under switches); "

@@ -94,8 +94,10 @@ def matmul(
     plan, out = min(((best(prices, given.a, given.b, o, rates), o) for o in outs), key=lambda p: p[0].key)
     stages = {"forward": plan}
     if backward:
-        stages["backward_left"] = best(prices, out, given.b, given.a, rates)
-        stages["backward_right"] = best(prices, given.a, out, given.b, rates)
+        # The cotangent of a sum is the same for every summand.
+        cotangent = replace(out, partial=())
+        stages["backward_left"] = best(prices, cotangent, given.b, given.a, rates)
+        stages["backward_right"] = best(prices, given.a, cotangent, given.b, rates)
     rows = [row for stage, p in stages.items() for row in _rows(stage, p, given)]
     notes = [case(given.a, given.b, given.out), *_instead(prices, given, out, plan, rates)]
     notes += [_summary(stage, p) for stage, p in stages.items()]

@@ -19,6 +19,7 @@ from hopcast.units import show_seconds, show_size
 from . import ask
 
 _SHOWN_PATH = 12
+_SHOWN_LINKS = 12
 
 
 def simulate(
@@ -78,7 +79,8 @@ def simulate(
         "bound_us": a.bound.seconds * 1e6,
         "events": flows.events,
     }
-    return Result(_links(a, flows), (), title, [n for n in notes if n], where.warnings, inputs, a)
+    notes = [n for n in notes if n]
+    return Result(_links(a, flows), (), title, notes, where.warnings, inputs, a, most=_SHOWN_LINKS)
 
 
 def _links(a: Answer, flows: Flows) -> list[Row]:
