@@ -1,13 +1,13 @@
 """Level by level: over the network between equals, then inside the node or slice.
 
-all_gather goes over the outer level first: rank i of every node gathers the shards of the ranks i of all nodes, each
-over its own NIC; then the ranks of a node exchange what they have. reduce_scatter is the mirror image and all_reduce
-one after the other: reduce_scatter inside, all_reduce between equals on 1 / n of the array, all_gather inside. With
-``pipeline=on`` the array is cut into pieces that follow each other through the levels, so that network and node work
-at once.
+all_gather goes over the outer level first: rank i of every node gathers the shards of the ranks i of all
+nodes, each over its own NIC; then the ranks of a node exchange what they have. reduce_scatter is the
+mirror image and all_reduce one after the other: reduce_scatter inside, all_reduce between equals on 1 / n
+of the array, all_gather inside. With ``pipeline=on`` the array is cut into pieces that follow each other
+through the levels, so that network and node work at once.
 
-Cost: without pipeline the sum of the levels, T = T_outer(D / n_inner) + T_inner(D) for all_gather; with many pieces
-the slower of the two.
+Cost: without pipeline the sum of the levels, T = T_outer(D / n_inner) + T_inner(D) for all_gather; with
+many pieces the slower of the two.
 """
 
 import math
@@ -52,7 +52,11 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
         return False
     return all(
         level.ranks == 1
-        or (ring.exact("all_gather", level, hint, asked) if level.switched else multi_axis.exact("all_gather", level, hint, asked))
+        or (
+            ring.exact("all_gather", level, hint, asked)
+            if level.switched
+            else multi_axis.exact("all_gather", level, hint, asked)
+        )
         for level in group.levels
     )
 
@@ -74,7 +78,9 @@ def _level_cost(level: Group, size: float) -> Cost | None:
     hint = Hint(size)
     if level.ranks == 1:
         return Cost(0.0, 0.0)
-    return ring.cost("all_gather", level, hint) if level.switched else multi_axis.cost("all_gather", level, hint)
+    return (
+        ring.cost("all_gather", level, hint) if level.switched else multi_axis.cost("all_gather", level, hint)
+    )
 
 
 def _level(level: Group, hint: Hint) -> Schedule:
@@ -85,8 +91,9 @@ def _level(level: Group, hint: Hint) -> Schedule:
 def _phases(group: Group, hint: Hint) -> list[Schedule]:
     """all_gather as one schedule per level, outer first, all on the chunks of the whole group.
 
-    The chunk number of the whole is the inner level's, times the outer ranks, plus the outer rank: so what the outer
-    level gathers of one inner chunk stands together, and the inner level moves it as a block.
+    The chunk number of the whole is the inner level's, times the outer ranks, plus the outer rank: so
+    what the outer level gathers of one inner chunk stands together, and the inner level moves it as a
+    block.
     """
     made: list[Schedule] = []
     for level in reversed([v for v in group.levels if v.ranks > 1]):
@@ -115,7 +122,7 @@ def _pipelined(group: Group, hint: Hint, phases: list[Schedule]) -> Schedule:
 
 
 def _pieces(group: Group, hint: Hint) -> int:
-    """Pieces that follow each other: asked for, or the number that takes least by the levels' closed forms."""
+    """Pieces that follow each other: asked for, or what takes least by the levels' closed forms."""
     if option(OPTIONS, hint, "pipeline") == "off":
         return 1
     if "pieces" in hint.options:

@@ -17,7 +17,9 @@ def command(
     by: Annotated[str, typer.Option("--by", metavar="UNIT", help="What the split counts.")] = "chips",
     format: o.FormatOption = o.Format.TABLE,
 ) -> None:
-    """How many bytes per second can cross between two parts of a cluster. Without --split: the worst balanced cut.
+    """How many bytes per second can cross between two parts of a cluster.
+
+    Without --split: the worst balanced cut.
 
     Example:
       hopcast bisect v5e:16x16

@@ -22,8 +22,9 @@ def command(
 ) -> int:
     """Check that a schedule computes its collective on every rank; exit status 1 where it does not.
 
-    Every contribution is a random token, so that a lost, doubled or misplaced one shows. The row names the first wrong
-    rank and chunk, and the step where it can be told. --algorithm all checks every one that fits.
+    Every contribution is a random token, so that a lost, doubled or misplaced one shows. The row names
+    the first wrong rank and chunk, and the step where it can be told. --algorithm all checks every one
+    that fits.
 
     Example:
       hopcast check all_reduce torus:4x4 --algorithm multi_axis

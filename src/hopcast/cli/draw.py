@@ -8,11 +8,17 @@ from hopcast.cli import _options as o
 
 
 def command(
-    what: Annotated[str, typer.Argument(metavar="[COLLECTIVE]", help="A collective or schedule; left out, the cluster is drawn.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="[COLLECTIVE]", help="A collective or schedule; left out, the cluster is drawn."
+        ),
+    ],
     cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="As v5e:4x4.")] = None,
     on: o.OnOption = None,
     route: Annotated[
-        tuple[str, str] | None, typer.Option("--route", metavar="SRC DST", help="Disjoint routes between two chips.")
+        tuple[str, str] | None,
+        typer.Option("--route", metavar="SRC DST", help="Disjoint routes between two chips."),
     ] = None,
     load: Annotated[bool, typer.Option("--load", help="Bytes on each link instead of the steps.")] = False,
     steps: Annotated[str | None, typer.Option("--steps", metavar="0,1,2", help="Steps to draw.")] = None,
@@ -28,7 +34,9 @@ def command(
     seed: o.SeedOption = 0,
     out: o.OutOption = None,
 ) -> None:
-    """Draw a cluster, or a collective on it: ranks as columns, chunks as coloured cells, arrows for the sends of each step.
+    """Draw a cluster, or a collective on it.
+
+    Ranks are columns, chunks are coloured cells, arrows are the sends of each step.
 
     Without -o the picture is text. -o FILE.svg writes an SVG that reads in light and dark.
 
@@ -42,8 +50,21 @@ def command(
 
     place = cluster or on
     picture = draw(
-        what, place, route=route, load=load, size=size, over=over, mesh=mesh, order=order, algorithm=algorithm,
-        root=root, shift=shift, seed=seed, steps=o.numbers("--steps", steps), slow=slow or [], dead=dead or [],
+        what,
+        place,
+        route=route,
+        load=load,
+        size=size,
+        over=over,
+        mesh=mesh,
+        order=order,
+        algorithm=algorithm,
+        root=root,
+        shift=shift,
+        seed=seed,
+        steps=o.numbers("--steps", steps),
+        slow=slow or [],
+        dead=dead or [],
     )
     if out and out.endswith(".svg"):
         _output.write(out, picture.svg())

@@ -28,9 +28,10 @@ def command(
 ) -> None:
     """How long a collective takes on a cluster, beside the least time that physics allows.
 
-    The size is that of the whole array of one group: for all_gather the gathered result, for all_reduce and reduce_scatter
-    what each rank holds in full, for all_to_all the sum over all ranks (--per-rank: of one). bound is the least time on the
-    links the collective may use, limit the least with every link of the cluster.
+    The size is that of the whole array of one group: for all_gather the gathered result, for all_reduce
+    and reduce_scatter what each rank holds in full, for all_to_all the sum over all ranks (--per-rank: of
+    one). bound is the least time on the links the collective may use, limit the least with every link of
+    the cluster.
 
     Example:
       hopcast predict all_gather v5e:4x4 --size 8MiB --over x

@@ -17,9 +17,10 @@ def command(
     dead: o.DeadOption = None,
     format: o.FormatOption = o.Format.TABLE,
 ) -> None:
-    """How a message gets from one chip to another and how long it takes, cut over all link-disjoint routes at once.
+    """How a message gets from one chip to another, over all link-disjoint routes at once.
 
-    Latency and bandwidth time add up; over p routes of h hops each a message of D bytes takes h alpha + D / (p W).
+    Latency and bandwidth time add up; over p routes of h hops each a message of D bytes takes h alpha + D
+    / (p W).
 
     Example:
       hopcast route v5e:4x4 3,3 0,0 --size "bf16[2048,2048]"

@@ -11,9 +11,12 @@ def command(
     on: o.OnOption = None,
     format: o.FormatOption = o.Format.TABLE,
 ) -> None:
-    """What a cluster is. Every number of real hardware is shown with its source, and with what other sources say.
+    """What a cluster is.
 
-    Links are directed: a cable is two. Bandwidths are one way. injection is what the weakest chip can send on all its links.
+    Every number of real hardware is shown with its source, and with what other sources say.
+
+    Links are directed: a cable is two. Bandwidths are one way. injection is what the weakest chip can
+    send on all its links.
 
     Example:
       hopcast show v5e:8x16

@@ -26,8 +26,8 @@ def command(
 ) -> None:
     """Run a collective link by link, without barriers, all active sends sharing bandwidth max-min fairly.
 
-    The table lists the links that carry bytes, hottest first; below it stand the critical path and what to change.
-    -o writes every send as a trace for ui.perfetto.dev or chrome://tracing.
+    The table lists the links that carry bytes, hottest first; below it stand the critical path and what
+    to change. -o writes every send as a trace for ui.perfetto.dev or chrome://tracing.
 
     Example:
       hopcast simulate all_gather mesh:4x4,bandwidth=45GB/s,latency=0 --size 16MiB --algorithm multi_axis

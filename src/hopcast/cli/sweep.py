@@ -38,8 +38,8 @@ def command(
 ) -> None:
     """Predict a collective for every size of a range, as an nccl-tests log would list them.
 
-    Sizes are nccl-tests': of all_to_all what one rank sends, of the others the whole array. --algorithm all gives a row for
-    each algorithm at each size, so that one sees where they cross.
+    Sizes are nccl-tests': of all_to_all what one rank sends, of the others the whole array. --algorithm
+    all gives a row for each algorithm at each size, so that one sees where they cross.
 
     Example:
       hopcast sweep all_reduce v5e:4x4 -b 1K -e 64M -f 4

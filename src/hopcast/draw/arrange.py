@@ -134,12 +134,13 @@ def _plane(schedule: Schedule, cluster: Cluster, axes: list[int]) -> Plan:
     at = topology.coords[schedule.groups[0]]
     places = [np.unique(at[:, a]) for a in axes]
     index = np.stack([np.searchsorted(p, at[:, a]) for p, a in zip(places, axes, strict=True)], 1)
-    seen = np.all(index[:, :2] < _MOST_SIDE, 1) & np.all(index[:, 2:] == 0, 1)
+    side = _MOST_SIDE if schedule.ranks <= _MOST_SIDE**2 else _MOST_SIDE // 2
+    seen = np.all(index[:, :2] < side, 1) & np.all(index[:, 2:] == 0, 1)
     shown = {int(h): (int(index[h, 0]), int(index[h, 1])) for h in np.flatnonzero(seen)}
     names = {h: topology.place(int(schedule.groups[0][h])) for h in shown}
     full = [len(p) == topology.axes[a].length for p, a in zip(places, axes, strict=True)]
     closed = tuple(
-        topology.axes[a].wraps and f and len(p) <= _MOST_SIDE
+        topology.axes[a].wraps and f and len(p) <= side
         for a, f, p in zip(axes[:2], full, places, strict=False)
     )
     plan = Plan(shown, names, True, (closed[0], closed[1]), len(shown) == schedule.ranks)
@@ -184,7 +185,8 @@ def _columns(plan: Plan, schedule: Schedule, owner: Ints | None) -> None:
     else:
         row, column = owner.astype(np.int64), _nth(owner).astype(np.int64)
     tall, across = int(row.max()) + 1, int(column.max()) + 1
-    by_row, by_column = -(-tall // most), -(-across // _MOST_CELLS)
+    # what must be merged anyway is merged to few cells, for the picture's sake and the file's
+    by_row, by_column = -(-tall // most), -(-across // (4 if across > _MOST_CELLS else _MOST_CELLS))
     merged = by_row * by_column > 1
     single = not merged and across == 1
     plan.sets = schedule.collective.reduces and n <= _SETS and not merged and across <= 2 and not plan.flat

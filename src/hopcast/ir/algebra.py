@@ -228,8 +228,9 @@ def shared(schedule: Schedule, share: Floats | None) -> Schedule:
 def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
     """Phases on one chunk numbering, with the array cut into pieces that follow each other through them.
 
-    A piece enters a phase when it has left the one before and the piece before it has left this one. Every phase has
-    lanes of its own, so a rank may serve one piece in one phase and the next piece in another.
+    A piece enters a phase when it has left the one before and the piece before it has left this one.
+    Every phase has lanes of its own, so a rank may serve one piece in one phase and the next piece in
+    another.
 
     Args:
         phases: Each starts from what the one before gives.

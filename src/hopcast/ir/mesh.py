@@ -206,7 +206,7 @@ def group(cluster: Cluster, mesh: Mesh, over: Sequence[str] = ()) -> Group:
 
 
 def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) -> Group:
-    """The group over the logical axes ``inside``: lines of a grid, the ports of switches, or levels of both."""
+    """The group over the logical axes ``inside``: lines of a grid, ports of switches, or levels of both."""
     topology, parts = cluster.topology, [mesh.factors[i] for i in inside]
     named = ",".join(mesh.names[i] for i in inside)
     duplex, hop = not topology.half_duplex, float(topology.latency.max(initial=0.0))
@@ -252,9 +252,10 @@ def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float
 
 
 def _star(topology: Topology, axis: int, groups: Ints) -> tuple[float, float]:
-    """Rate of a port and latency of a crossing, where every group has a switch of its own with alike ports; else 0.
+    """Rate of a port and latency of a crossing, where every group has a switch of its own; else rate 0.
 
-    Each rank has one cable on this axis, all cables of a group end in one switch, and no two groups share one.
+    Each rank has one cable on this axis, all cables of a group end in one switch, and no two groups share
+    one.
     """
     links = np.flatnonzero(topology.axis == axis)
     src, dst = topology.src[links], topology.dst[links]

@@ -89,7 +89,7 @@ class Topology:
 
     @property
     def is_slices(self) -> bool:
-        """Whether it is several grids whose chips meet in switches outside them: slices over a data centre network."""
+        """Whether it is several grids whose chips meet in switches outside: slices over a data centre."""
         return self.port.size > 0 and self.vertices > self.chips
 
     @property
@@ -98,7 +98,7 @@ class Topology:
         return bool(np.any(self.wire != np.arange(self.links)))
 
     def place(self, vertex: int) -> str:
-        """Name of a vertex for people: ``3,0`` on a grid, ``1/3,0`` in slice 1, ``5`` or ``switch 0`` elsewhere."""
+        """Name of a vertex for people: ``3,0`` on a grid, ``1/3,0`` in slice 1, else ``5``, ``switch 0``."""
         if vertex >= self.chips:
             number = vertex - self.chips
             return self.labels[number] if self.labels else f"switch {number}"

@@ -154,14 +154,13 @@ def _explain(a: Answer) -> list[str]:
     if a.steps is not None:
         s = a.steps
         said.append(
-            f"by steps (a barrier after each): {show_seconds(s.latency)} of latency + {show_seconds(s.bandwidth)} of bytes in {a.schedule.step_count} steps"
+            f"by steps (a barrier after each): {show_seconds(s.latency)} of latency + "
+            f"{show_seconds(s.bandwidth)} of bytes in {a.schedule.step_count} steps"
         )
     if a.flows is not None:
         said.append(
             f"by flows (no barrier, max-min fair): {show_seconds(a.flows.seconds)}, {a.flows.events} events"
         )
     said.append(f"bound: {show_seconds(a.bound.seconds)} ({a.bound.kind}: {a.bound.what})")
-    said.append(
-        f"limit with every link of the cluster: {show_seconds(a.limit.seconds)} ({a.limit.kind}: {a.limit.what})"
-    )
+    said.append(f"limit with every link: {show_seconds(a.limit.seconds)} ({a.limit.kind}: {a.limit.what})")
     return said

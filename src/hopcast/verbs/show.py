@@ -20,8 +20,9 @@ def show(cluster: str | Cluster) -> Result:
     """What a cluster is.
 
     Returns:
-        One row: chips, ranks, hosts, nodes, domains, links (directed), axes, levels, diameter (hops), mean_hops (self
-        included), injection_GBps of the weakest chip and strongest_injection_GBps, bisection_GBps (one way).
+        One row: chips, ranks, hosts, nodes, domains, links (directed), axes, levels, diameter (hops),
+        mean_hops (self included), injection_GBps of the weakest chip and strongest_injection_GBps,
+        bisection_GBps (one way).
 
     >>> row = show("torus:4x4,bandwidth=45GB/s").rows[0]
     >>> row["links"], row["diameter"], row["mean_hops"], row["bisection_GBps"]
@@ -100,7 +101,8 @@ def figures(where: Cluster) -> str:
 def distances(topology: Topology) -> tuple[int, float]:
     """Hops between the two chips farthest apart, and the mean over all pairs, self included.
 
-    On grids without twists by the axes; else by breadth-first search from every chip, or from one of a symmetric network.
+    On grids without twists by the axes; else by breadth-first search from every chip, or from one of a
+    symmetric network.
     """
     axes = topology.axes
     if topology.is_grid and not _twisted(topology) and np.all(topology.bandwidth > 0):

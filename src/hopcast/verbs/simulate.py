@@ -43,8 +43,9 @@ def simulate(
     Args: as `predict`.
 
     Returns:
-        Rows of link, src, dst, bytes, busy_us and utilization (busy part of the whole time); the notes give the time beside
-        the bound, the critical path and what to change. ``detail`` is the answer with its flows.
+        Rows of link, src, dst, bytes, busy_us and utilization (busy part of the whole time); the notes
+        give the time beside the bound, the critical path and what to change. ``detail`` is the answer
+        with its flows.
 
     >>> r = simulate("all_gather", "ring:4,bandwidth=45GB/s,latency=0", size="4MiB", algorithm="ring")
     >>> len(r), r.rows[0]["utilization"]
@@ -68,7 +69,8 @@ def simulate(
     flows = a.flows
     assert flows is not None
     title = (
-        f"{q.collective} of {show_size(q.size)} on {q.cluster.name} by {a.algorithm}: {show_seconds(a.time)}, "
+        f"{q.collective} of {show_size(q.size)} on {q.cluster.name} by {a.algorithm}: "
+        f"{show_seconds(a.time)}, "
         f"bound {show_seconds(a.bound.seconds)} ({a.efficiency:.1%})"
     )
     notes = [_path(a, flows), *(f"{f.code}: {f.text}" for f in find(a))]
@@ -114,7 +116,8 @@ def _path(a: Answer, flows: Flows) -> str:
             continue
         src, dst = topology.place(int(flows.rows.src[i])), topology.place(int(flows.rows.dst[i]))
         lines.append(
-            f"  {flows.ready[i] * 1e6:12.3f} us  step {flows.step[i]:<4} {src} -> {dst}  received at {flows.end[i] * 1e6:.3f} us"
+            f"  {flows.ready[i] * 1e6:12.3f} us  step {flows.step[i]:<4} {src} -> {dst}  "
+            f"received at {flows.end[i] * 1e6:.3f} us"
         )
     return f"critical path, {len(path)} sends of which each waited for the one before:\n" + "\n".join(lines)
 

@@ -69,7 +69,9 @@ def sweep(
     slow: Sequence[str] = (),
     dead: Sequence[str] = (),
 ) -> Result:
-    """One row per size (and algorithm, with ``all``), as nccl-tests prints them: its size of all_to_all is per rank.
+    """One row per size (and algorithm, with ``all``), as nccl-tests prints them.
+
+    Its size of all_to_all is per rank.
 
     Args:
         collective: A name or a schedule.
