@@ -6,6 +6,7 @@ Sources of the values: jax-ml scaling-book, chapters Rooflines, TPUs, Sharding (
 import itertools
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,11 +16,11 @@ from hypothesis import strategies as st
 
 import hopcast as hc
 from hopcast.ir import sharding
-from hopcast.ir.resharding import TRANSPOSE, moves, senders
+from hopcast.ir.resharding import TRANSPOSE, Move, moves, senders
 from hopcast.ir.sharding import Sharding
 from hopcast.units import itemsize
 from hopcast.verbs import ask
-from hopcast.verbs._moves import Prices, cheapest
+from hopcast.verbs._moves import Prices, Step, cheapest
 
 BIDIRECTIONAL = ["--algorithm", "bidirectional_ring"]
 V4, RING = "v4:4x4x4,latency=0", "torus:8x4,bandwidth=45GB/s,latency=0"
@@ -237,6 +238,11 @@ def is_placed(devices: Devices, whole: np.ndarray, s: Sharding, axes: dict[str, 
     return True
 
 
+@cache
+def prices_of(cluster: str, *axes: tuple[str, int]) -> Prices:
+    return Prices(ask.place(cluster), dict(axes))
+
+
 CLUSTERS = ["torus:2x2", "torus:3x2", "torus:4x2", "mesh:2x3x2", "torus:2x2x2", "torus:4x2x2"]
 
 
@@ -266,12 +272,13 @@ def reshards(draw) -> tuple[str, Sharding, Sharding, dict[str, int]]:
     return f"{cluster},bandwidth=45GB/s,latency=1us", start, random(set(start.partial)), axes
 
 
+@pytest.mark.slow
 @given(reshards(), st.booleans(), st.integers(0, 2**32 - 1))
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_the_steps_of_a_reshard_give_the_goal_on_every_device(case, idle: bool, seed: int) -> None:
     cluster, start, goal, axes = case
     rng = np.random.default_rng(seed)
-    prices = Prices(ask.place(cluster), axes)
+    prices = prices_of(cluster, *axes.items())
     whole = rng.integers(-99, 99, start.shape).astype(float)
     devices = scatter(whole, start, axes, rng)
     assert is_placed(devices, whole, start, axes)
@@ -284,35 +291,41 @@ def test_the_steps_of_a_reshard_give_the_goal_on_every_device(case, idle: bool, 
     assert at == goal
 
 
+@pytest.mark.slow
 @given(reshards())
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_a_reshard_is_never_slower_than_reducing_gathering_and_slicing(case) -> None:
     cluster, start, goal, axes = case
-    prices = Prices(ask.place(cluster), axes)
+    prices = prices_of(cluster, *axes.items())
     bare = replace(start, axes=((),) * len(start.axes), partial=goal.partial)
     through = (*prices.path(start, bare), *prices.path(bare, goal))
     fast = sum(s.time for s in prices.path(start, goal))
     assert fast <= sum(s.time for s in through) * (1 + 1e-9) + 1e-9
 
 
-def test_a_lost_step_is_noticed() -> None:
-    """The simulator above does not nod everything through."""
+WRONG = [
+    ("all_gather", ("x",), "f32[8_xy,8]", "f32[8_y,8]"),
+    ("all_to_all", ("x",), "f32[8_xy,8]", "f32[8_y,8_x]"),
+    ("reduce_scatter", ("x",), "f32[8_y,8]{U_x}", "f32[8_xy,8]"),
+    ("slice", ("x",), "f32[8_y,8]", "f32[8_xy,8]"),
+]
+
+
+@pytest.mark.parametrize(("name", "over", "before", "after"), WRONG)
+def test_the_coarse_end_of_a_dim_cannot_move_first(
+    name: str, over: tuple[str, ...], before: str, after: str
+) -> None:
+    """It would leave combs of rows: `moves` does not offer it, and the simulator above notices it."""
     axes = {"x": 2, "y": 2}
-    start, goal = (sharding.parse(t, axes) for t in ("f32[8_xy,8]", "f32[8_y,8_x]"))
-    steps = cheapest(Prices(ask.place("torus:2x2"), axes), start, goal)
+    start, goal = (sharding.parse(t, axes) for t in (before, after))
+    assert (name, goal) not in {(m.name, m.after) for m in moves(start, goal, axes)}
     whole = np.arange(64.0).reshape(8, 8)
-    assert len(steps) > 1
-    for lost in range(len(steps)):
-        devices = scatter(whole, start, axes, np.random.default_rng(0))
-        for i, step in enumerate(steps):
-            if i == lost:
-                continue
-            try:
-                devices = run_step(devices, step, axes)
-            except AssertionError:
-                break
-        else:
-            assert not is_placed(devices, whole, goal, axes)
+    devices = scatter(whole, start, axes, np.random.default_rng(0))
+    wrong = Step(Move(name, over, sharding.logical_size(start, over, axes), goal), start, None)
+    try:
+        assert not is_placed(run_step(devices, wrong, axes), whole, goal, axes)
+    except AssertionError as error:
+        assert "is_placed" not in str(error)
 
 
 def test_dims_that_do_not_divide_are_never_cut_on_the_way() -> None:
@@ -384,7 +397,8 @@ def test_sums_are_reduced_before_anything_is_gathered() -> None:
 
 CASES = [
     ("bf16[4096_x,8192] @ bf16[8192,8192_y]", "case 1", []),
-    ("bf16[64,8192_x] @ bf16[8192,8192]", "case 2", ["all_gather"]),
+    ("bf16[4096,256_x] @ bf16[256,65536]", "case 2", ["all_gather"]),
+    ("bf16[64,8192_x] @ bf16[8192,8192]", "case 2", ["all_reduce"]),
     ("bf16[64,8192_x] @ bf16[8192_x,8192]", "case 3", ["all_reduce"]),
     ("bf16[64,8192_x] @ bf16[8192_x,8192] -> bf16[64,8192_x]", "case 3", ["reduce_scatter"]),
     ("bf16[64,8192_x] @ bf16[8192_x,8192] -> bf16[64,8192]{U_x}", "case 3", []),
@@ -452,8 +466,9 @@ def matmuls(draw) -> tuple[str, list[str], dict[str, int]]:
     return cluster, [array("bsd"), array("df"), *asked], axes
 
 
+@pytest.mark.slow
 @given(matmuls(), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 def test_the_plan_of_a_matmul_computes_it_and_its_gradients(case, seed: int) -> None:
     cluster, arrays, axes = case
     n = math.prod(axes.values())
