@@ -21,9 +21,25 @@ from hopcast.table import Page, table
 RUNS = 5
 COMMANDS = {
     "hopcast --help": ["--help"],
-    "predict by formula": "predict all_gather v5e:4x4 --size 8MiB --over x --algorithm chain".split(),
-    "predict by flows": "predict all_gather v5e:4x4 --size 8MiB".split(),
-    "predict all_to_all, 256 ranks": "predict all_to_all torus:16x16,bandwidth=45GB/s --size 1MiB".split(),
+    "predict by formula": [
+        "predict",
+        "all_gather",
+        "v5e:4x4",
+        "--size",
+        "8MiB",
+        "--over",
+        "x",
+        "--algorithm",
+        "chain",
+    ],
+    "predict by flows": ["predict", "all_gather", "v5e:4x4", "--size", "8MiB"],
+    "predict all_to_all, 256 ranks": [
+        "predict",
+        "all_to_all",
+        "torus:16x16,bandwidth=45GB/s",
+        "--size",
+        "1MiB",
+    ],
 }
 
 
@@ -64,7 +80,8 @@ def main() -> None:
         for name, words in COMMANDS.items()
     ]
     rows += [
-        {"work": f"build + check ring all_reduce, {n} ranks", "median_s": median(ring(n), 3)} for n in (64, 512, 2048)
+        {"work": f"build + check ring all_reduce, {n} ranks", "median_s": median(ring(n), 3)}
+        for n in (64, 512, 2048)
     ]
     print(table(rows, ["work", "median_s"], "whole processes and checks, medians", [], Page()))
     with open("bench.json", "w", encoding="utf-8") as out:

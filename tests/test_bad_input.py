@@ -1,4 +1,4 @@
-"""Bad input: one line on stderr that says what was given and what would be right, exit 2, nothing on stdout."""
+"""Bad input: one line on stderr, what was given and what would be right; exit 2, nothing on stdout."""
 
 from pathlib import Path
 
@@ -21,8 +21,14 @@ BAD = [
     (["predict", "all_gather", TORUS, "--size", "1M", "--over", "x,x"], ["twice"]),
     (["predict", "all_gather", TORUS, "--size", "1M", "--algorithm", "rng"], ["rng", "ring"]),
     (["predict", "all_gather", TORUS, "--size", "1M", "--algorithm", "ring"], ["multi_axis"]),
-    (["predict", "all_gather", TORUS, "--size", "1M", "--over", "x", "--algorithm", "ring,split=on"], ["split"]),
-    (["predict", "all_gather", "mesh:4x4", "--size", "1M", "--over", "x", "--algorithm", "ring"], ["wrap", "chain"]),
+    (
+        ["predict", "all_gather", TORUS, "--size", "1M", "--over", "x", "--algorithm", "ring,split=on"],
+        ["split"],
+    ),
+    (
+        ["predict", "all_gather", "mesh:4x4", "--size", "1M", "--over", "x", "--algorithm", "ring"],
+        ["wrap", "chain"],
+    ),
     (["predict", "broadcast", TORUS, "--size", "1M", "--algorithm", "ring"], ["broadcast", "all_gather"]),
     (["predict", "all_gather", TORUS, "--size", "0"], ["'0'"]),
     (["predict", "all_gather", TORUS, "--size", "-1"], ["-1"]),
@@ -109,7 +115,17 @@ def test_a_broken_cluster_names_file_and_key(name: str, tmp_path: Path) -> None:
 
 
 def test_an_axis_of_length_one_takes_no_time() -> None:
-    ran = run("predict", "all_gather", "torus:1x4,bandwidth=45GB/s", "--over", "x", "--size", "1M", "--format", "json")
+    ran = run(
+        "predict",
+        "all_gather",
+        "torus:1x4,bandwidth=45GB/s",
+        "--over",
+        "x",
+        "--size",
+        "1M",
+        "--format",
+        "json",
+    )
     assert ran.status == 0
     assert ran.row["time_us"] == 0
     assert "nothing to send" in ran.err

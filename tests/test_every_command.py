@@ -13,8 +13,9 @@ from hopcast.cli import _shell
 COMMANDS = _shell.commands()
 EXAMPLES = [(c, e) for c in COMMANDS for e in _shell.examples(c)]
 KEYS = {
-    "predict": "cluster collective algorithm algorithm_source price over ranks groups size_bytes per_rank_bytes steps time_us "
-    "latency_us bandwidth_us algbw_GBps busbw_GBps bound_us bound_kind limit_us efficiency bottleneck max_link_bytes findings",
+    "predict": "cluster collective algorithm algorithm_source price over ranks groups size_bytes per_rank_bytes "
+    "steps time_us latency_us bandwidth_us algbw_GBps busbw_GBps bound_us bound_kind "
+    "limit_us efficiency bottleneck max_link_bytes findings",
     "show": "chips ranks hosts nodes domains links axes levels diameter injection_GBps bisection_GBps",
     "route": "src dst hops disjoint_routes latency_us bandwidth_us time_us",
     "bisect": "one_way_GBps both_ways_GBps",

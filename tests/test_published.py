@@ -1,7 +1,8 @@
 """Figures that others have published, through the command line, by all three prices.
 
-Sources: jax-ml scaling-book (TPUs, Sharding), Gordic 2026 (Inside TPU and GPU clusters), Patarasuk and Yuan 2009; the
-routed all_to_all values were brute-forced over all pairs. T W / D is the time in units of size over link bandwidth.
+Sources: jax-ml scaling-book (TPUs, Sharding), Gordic 2026 (Inside TPU and GPU clusters), Patarasuk and Yuan
+2009; the routed all_to_all values were brute-forced over all pairs. T W / D is the time in units of size over
+link bandwidth.
 """
 
 import numpy as np
@@ -52,7 +53,15 @@ def test_time_in_units_of_size_over_bandwidth(
 @pytest.mark.parametrize(("price", "ratio"), [("formula", 15 / 32), ("steps", 15 / 32), ("flows", 1 / 2)])
 def test_all_gather_on_an_open_mesh_overlaps_its_phases(price: str, ratio: float) -> None:
     got = row(
-        "predict", "all_gather", f"mesh:4x4,{GENERIC}", "--size", "1e9", "--algorithm", "multi_axis", "--price", price
+        "predict",
+        "all_gather",
+        f"mesh:4x4,{GENERIC}",
+        "--size",
+        "1e9",
+        "--algorithm",
+        "multi_axis",
+        "--price",
+        price,
     )
     assert got["time_us"] * 1e-6 * W / 1e9 == pytest.approx(ratio, rel=1e-9)
 
@@ -88,7 +97,9 @@ def test_all_reduce_of_one_gibibyte(cluster: str, algorithm: str, time_us: float
 @pytest.mark.parametrize("price", PRICES)
 def test_pipelined_chain_moves_the_array_once(price: str) -> None:
     where = "chain:4,bandwidth=45GB/s,latency=1us"
-    got = row("predict", "all_reduce", where, "--size", "1GiB", "--algorithm", "pipelined_chain", "--price", price)
+    got = row(
+        "predict", "all_reduce", where, "--size", "1GiB", "--algorithm", "pipelined_chain", "--price", price
+    )
     d_over_w = 2**30 / W * 1e6
     assert d_over_w < got["time_us"] <= 1.1 * d_over_w
     best = min((2 * 2 + m - 1) * (1 + d_over_w / m) for m in range(1, 4097))
@@ -120,7 +131,9 @@ def test_one_axis_of_a_torus_leaves_the_other_idle() -> None:
 
 
 def test_every_algorithm_stays_above_the_bound() -> None:
-    found = rows("predict", "all_reduce", "torus:4x4,bandwidth=45GB/s", "--size", "1MiB", "--algorithm", "all")
+    found = rows(
+        "predict", "all_reduce", "torus:4x4,bandwidth=45GB/s", "--size", "1MiB", "--algorithm", "all"
+    )
     assert len(found) > 3
     assert all(r["time_us"] >= r["bound_us"] * (1 - 1e-9) >= r["limit_us"] * (1 - 1e-8) for r in found)
     assert np.all(np.diff([r["time_us"] for r in found]) >= 0)

@@ -9,7 +9,9 @@ from cli import run
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-SHOWN = [tuple(block.split("\n", 1)) for block in re.findall(r"```console\n\$ (hopcast .*?)```", TEXT, re.DOTALL)]
+SHOWN = [
+    tuple(block.split("\n", 1)) for block in re.findall(r"```console\n\$ (hopcast .*?)```", TEXT, re.DOTALL)
+]
 
 
 def test_readme_shows_commands() -> None:
@@ -30,5 +32,7 @@ def test_links_lead_somewhere(link: str) -> None:
 
 def test_the_picture_is_what_the_code_draws(tmp_path: Path) -> None:
     out = tmp_path / "ring.svg"
-    assert run("draw", "all_gather", "ring:8", "--algorithm", "bidirectional_ring", "-o", str(out)).status == 0
+    assert (
+        run("draw", "all_gather", "ring:8", "--algorithm", "bidirectional_ring", "-o", str(out)).status == 0
+    )
     assert out.read_bytes() == (ROOT / "docs/img/all_gather-ring8.svg").read_bytes()
