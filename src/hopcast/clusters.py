@@ -11,14 +11,20 @@ from . import chips, registry, units
 from .chips import slices
 from .ir.cluster import Cluster
 from .ir.topology import Topology
+from .ir.vertices import vertex as vertex  # callers have a cluster in hand
 from .names import InputError, unknown
-from .topologies import _grid
+from .topologies import _grid, _multislice
 
 _SHAPE = re.compile(r"\d+(?:[xX*]\d+)*")
 MOST_CHIPS = 1_000_000
 DEFAULT_BANDWIDTH, DEFAULT_LATENCY = "45GB/s", "1us"
 _GENERIC = ("bandwidth", "latency", "duplex", "wraps", "twisted")
-_TPU = ("bandwidth", "latency", "ici_latency", "twisted")
+_TPU = (
+    "slices", "bandwidth", "latency", "ici_latency", "twisted",
+    "pcie_bandwidth", "pcie_latency", "dcn_bandwidth", "dcn_latency",
+)  # fmt: skip
+# No source gives the latency of PCIe and of the data centre network: these are assumptions and are printed as such.
+PCIE_LATENCY, DCN_LATENCY = "1us", "10us"
 
 
 def cluster(text: str) -> Cluster:
@@ -148,6 +154,7 @@ def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[
     usual = _value(text, options, "latency", units.seconds, figures["ici.latency"].value)
     latency = _value(text, options, "ici_latency", units.seconds, usual)
     made = slices.slice_of(chip, dims, "twisted" in options)
+    count = _slices(text, options, made.chips)
     facts = {"devices": made.devices, "hosts": made.hosts, "vms": made.vms, "cubes": made.cubes}
     name = text.split(",")[0]
     if "twisted" in options:
@@ -157,8 +164,70 @@ def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[
     else:
         topology = _grid.grid(name, made.shape, made.wraps, bandwidth, latency)
     routing = "twisted" if "twisted" in options else "dimension_order"
-    return Cluster(
-        text, topology, chip.name, routing, dict(options), figures, chip.library, made.notes, facts
+    one = Cluster(text, topology, chip.name, routing, dict(options), figures, chip.library, made.notes, facts)
+    return one if count == 1 else with_hosts(one, count)
+
+
+def _slices(text: str, options: Mapping[str, str], chips_each: int) -> int:
+    """How many slices are asked for."""
+    said = options.get("slices", "1")
+    if not said.isdecimal() or not 1 <= int(said) * chips_each <= MOST_CHIPS:
+        most = MOST_CHIPS // chips_each
+        raise InputError(f"{text!r}: slices={said}; it is a whole number from 1 to {most}, as in slices=2")
+    return int(said)
+
+
+def with_hosts(one: Cluster, count: int = 1) -> Cluster:
+    """A TPU slice, or several like it, with its hosts, PCIe, NICs and the data centre network.
+
+    Args:
+        one: One slice, chips and the links between them.
+        count: Slices.
+
+    Raises:
+        InputError: if it is no TPU slice, or nobody gives the bandwidth of its PCIe or network.
+
+    >>> with_hosts(cluster("v5e:4x4")).topology
+    Topology(v5e:4x4, chips=16, links=84)
+    """
+    text, options = one.name, one.options
+    if not chips.known(one.family) or not one.topology.is_grid:
+        raise InputError(f"{text} has no hosts; a slice of TPUs has, as v5e:4x4")
+    chip = chips.load(one.family)
+    rates = []
+    for level in ("pcie", "dcn"):
+        key, figure = f"{level}_bandwidth", chip.figures.get(f"{level}.bandwidth")
+        if figure is None and key not in options:
+            raise InputError(
+                f"{text}: no source gives {level}.bandwidth of {chip.title}; add {key}=16GB/s or so"
+            )
+        rates.append(_value(text, options, key, units.rate, figure.value if figure else 0.0))
+    usual = [options.get("latency", t) for t in (PCIE_LATENCY, DCN_LATENCY)]
+    delays = [
+        _value(text, {key: options.get(key, t)}, key, units.seconds, 0.0)
+        for key, t in zip(("pcie_latency", "dcn_latency"), usual, strict=True)
+    ]
+    held = int(chip.figure("host.chips").value)
+    block = _multislice.block_of(one.topology.shape, chip.shapes.get("host.shape", (2, held // 2)))
+    name = one.topology.name + (f",slices={count}" if count > 1 else "")
+    topology = _multislice.build(name, one.topology, count, block, _multislice.Outside(*rates, *delays))
+    given = [
+        f"{key}={t}"
+        for key, t in (("pcie_latency", PCIE_LATENCY), ("dcn_latency", DCN_LATENCY))
+        if key not in options and "latency" not in options
+    ]
+    said = f"; so {'are' if len(given) > 1 else 'is'} {' and '.join(given)}" if given else ""
+    facts = {key: number * count for key, number in one.facts.items()}
+    return replace(
+        one,
+        topology=topology,
+        routing="hosts",
+        facts=facts,
+        assumed=(*one.assumed, f"a data centre network that never blocks is assumed{said}"),
+        notes=(
+            *one.notes,
+            f"a host holds {'x'.join(map(str, block))} chips: {chip.figure('host.chips').source}",
+        ),
     )
 
 
@@ -179,41 +248,6 @@ def _override(was: Cluster, options: Mapping[str, str], text: str) -> Cluster:
         hop = _value(text, options, "latency", units.seconds, 0.0)
         topology = replace(topology, latency=np.full(topology.links, hop if topology.is_grid else hop / 2))
     return replace(was, topology=topology, options={**was.options, **options})
-
-
-def vertex(topology: Topology, text: str) -> int:
-    """The chip that ``3,3``, ``rank 15`` or ``15`` names.
-
-    Raises:
-        InputError: for coordinates or a rank out of range.
-    """
-    said = text.strip()
-    parts = re.split(r"[,\s]+", said.removeprefix("rank").strip())
-    if not all(p.isdecimal() for p in parts):
-        raise InputError(
-            f"{text!r} is not a chip of {topology.name}; write coordinates such as {_example(topology)} or 'rank 5'"
-        )
-    numbers = [int(p) for p in parts]
-    if len(numbers) == 1 and (said.startswith("rank") or len(topology.axes) > 1 or not topology.is_grid):
-        if numbers[0] >= topology.chips:
-            raise InputError(
-                f"rank {numbers[0]} is out of range; {topology.name} has ranks 0 to {topology.chips - 1}"
-            )
-        return numbers[0]
-    if len(numbers) != len(topology.axes):
-        raise InputError(
-            f"{text!r} has {len(numbers)} coordinates; {topology.name} has {len(topology.axes)}, as in {_example(topology)}"
-        )
-    for number, axis in zip(numbers, topology.axes, strict=True):
-        if number >= axis.length:
-            raise InputError(
-                f"{text!r} is outside {topology.name}: {axis.name} goes from 0 to {axis.length - 1}"
-            )
-    return int(np.ravel_multi_index(tuple(numbers), topology.shape))
-
-
-def _example(topology: Topology) -> str:
-    return ",".join(str(n - 1) for n in topology.shape)
 
 
 @dataclass(frozen=True)

@@ -138,9 +138,11 @@ def _jax_order(topology: Topology, names: tuple[str, ...], shape: tuple[int, ...
     free: dict[int, int] = dict(enumerate(topology.shape))
     taken: dict[int, tuple[int, ...]] = {}
     for i in reversed(range(len(shape))):
-        choices = (
+        choices: list[tuple[int, ...]] = [
             c for k in range(len(topology.shape), 0, -1) for c in itertools.combinations(sorted(free), k)
-        )
+        ]
+        # Axes of several slices are outermost (create_hybrid_device_mesh of the same file).
+        choices.sort(key=lambda c: any(topology.axes[a].switched for a in c))
         fit = next(
             (c for c in choices if math.prod(free[a] for a in c) == shape[i]), () if shape[i] == 1 else None
         )
@@ -224,23 +226,51 @@ def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) ->
         (part,) = parts[0] or ()
         # Where ranks do not meet in one switch of their own, routes share links and a port tells no time.
         rate, crossing = _star(topology, part.axis, all_groups)
+        if rate == 0:
+            rate, crossing = _tree(topology, part.axis, all_groups) or (rate, crossing)
         return Group(axes, True, (rate,), (crossing,), all_groups, rate > 0, duplex, cluster.name)
+    if any(len(p or ()) > 1 for p in parts):
+        split, first = _one_part_each(mesh)
+        return _group(cluster, split, [k for i in inside for k in range(first[i], first[i + 1])], all_groups)
     levels = [[i] for i in switched] + (
         [[i for i in inside if i not in switched]] if len(switched) < len(inside) else []
     )
     found = tuple(group(cluster, mesh, [mesh.names[i] for i in level]) for level in levels)
-    return Group(axes, True, (0.0,), (2 * hop,), all_groups, False, duplex, cluster.name, found)
+    ordered = _outer_first(mesh, all_groups, inside, [i for level in levels for i in level])
+    return Group(axes, True, (0.0,), (2 * hop,), ordered, False, duplex, cluster.name, found)
+
+
+def _one_part_each(mesh: Mesh) -> tuple[Mesh, list[int]]:
+    """The mesh with each logical axis cut into the parts of physical axes it is made of; where each axis begins."""
+    names, lengths, factors, first = [], [], [], [0]
+    for name, length, parts in zip(mesh.names, mesh.shape, mesh.factors, strict=True):
+        whole = parts is None or len(parts) < 2
+        names += [name] if whole else [f"{name}.{k}" for k in range(len(parts or ()))]
+        lengths += [length] if whole else [f.length for f in parts or ()]
+        factors += [parts] if whole else [(f,) for f in parts or ()]
+        first.append(len(names))
+    return Mesh(tuple(names), mesh.chips.reshape(lengths), tuple(factors), mesh.order), first
+
+
+def _outer_first(mesh: Mesh, groups: Ints, inside: list[int], order: list[int]) -> Ints:
+    """The groups with ranks row-major over the axes in another order."""
+    lengths = [mesh.shape[i] for i in inside]
+    where = [1 + inside.index(i) for i in order]
+    moved = groups.reshape(-1, *lengths).transpose(0, *where).reshape(groups.shape)
+    return np.ascontiguousarray(moved, np.int32)
 
 
 def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float, float, bool]]:
     """The physical axes of logical axis i: axis, bandwidth, latency, whether its groups share no links."""
     factors = mesh.factors[i] or ()
     found = []
-    across = topology.coords[topology.src] - topology.coords[topology.dst]
+    direct = np.flatnonzero(np.maximum(topology.src, topology.dst) < topology.chips)
+    across = topology.coords[topology.src[direct]] - topology.coords[topology.dst[direct]]
     for f in factors:
-        axis, links = topology.axes[f.axis], topology.axis == f.axis
+        axis, own = topology.axes[f.axis], topology.axis[direct] == f.axis
+        links = direct[own]
         # The wrap-around of a twisted axis leads to another line, so the closed forms of a ring do not hold.
-        twisted = bool(np.delete(across[links], f.axis, 1).any())
+        twisted = bool(np.delete(across[own], f.axis, 1).any())
         whole = f.length * f.stride == axis.length
         closed = axis.wraps and whole and f.length > 2
         latency = float(topology.latency[links].max(initial=0.0)) * f.stride
@@ -268,6 +298,37 @@ def _star(topology: Topology, axis: int, groups: Ints) -> tuple[float, float]:
     own = alone and bool((hubs == hubs[:, :1]).all()) and len(np.unique(hubs[:, 0])) == len(groups)
     alike = own and bool((hubs >= topology.chips).all()) and np.ptp(topology.latency[links]) == 0
     return (_rate(topology.bandwidth[links]) if alike else 0.0), hop
+
+
+def _tree(topology: Topology, axis: int, groups: Ints) -> tuple[float, float] | None:
+    """The same where a group's ranks are in as many machines, which share a cable to one switch among alike groups.
+
+    All groups do the same at the same time, so each has its part of a machine's cable: a machine holds one rank of
+    each of some groups, and all ranks of these groups are together in machines.
+    """
+    links = np.flatnonzero(topology.axis == axis)
+    src, dst = topology.src[links], topology.dst[links]
+    from_chip, to_chip = src < topology.chips, dst < topology.chips
+    tiers = [from_chip, to_chip, ~from_chip & ~to_chip & (src < dst), ~from_chip & ~to_chip & (src > dst)]
+    above = np.full(topology.vertices, -1)
+    above[src[tiers[0]]], above[src[tiers[2]]] = dst[tiers[0]], dst[tiers[2]]
+    machines = np.unique(above[: topology.chips])
+    ends = [np.arange(topology.chips)] * 2 + [machines] * 2
+    own = [np.sort(v) for v in (src[tiers[0]], dst[tiers[1]], src[tiers[2]], dst[tiers[3]])]
+    if not all(map(np.array_equal, ends, own)) or machines[0] < 0 or np.ptp(above[machines]) > 0:
+        return None
+    hubs = above[groups]
+    _, together = np.unique(hubs[:, 0], return_inverse=True)
+    first = np.unique(together, return_index=True)[1]
+    shared = np.bincount(together)
+    apart = bool((np.diff(np.sort(hubs[first].ravel())) > 0).all())
+    if not apart or np.ptp(shared) > 0 or not np.array_equal(hubs, hubs[first][together]):
+        return None
+    rates = [_rate(topology.bandwidth[links[t]]) for t in tiers]
+    if rates[0] != rates[1] or rates[2] != rates[3] or any(np.ptp(topology.latency[links[t]]) for t in tiers):
+        return None
+    crossing = sum(float(topology.latency[links[t]][0]) for t in tiers)
+    return min(rates[0], rates[2] / int(shared[0])), crossing
 
 
 def _rate(bandwidth: npt.NDArray[np.float64]) -> float:

@@ -105,7 +105,10 @@ class Topology:
         at = [str(c) for c in self.coords[vertex]]
         if self.is_grid and len(at) > 1:
             return ",".join(at)
-        return f"{at[0]}/{','.join(at[1:])}" if self.is_slices else str(vertex)
+        if not self.is_slices:
+            return str(vertex)
+        inside = ",".join(at[1:])
+        return f"{at[0]}/{inside}" if self.axes[0].length > 1 else inside
 
     def link_name(self, link: int) -> str:
         """Name of a link for people: ``x 3,0>0,0``."""

@@ -41,8 +41,8 @@ def assemble(
 ) -> Routes:
     """Routes from their columns; latency is added up over the links."""
     start = np.concatenate([[0], np.cumsum(hops)])
-    run = np.concatenate([[0.0], np.cumsum(topology.latency[links])])
-    latency = run[start[1:]] - run[start[:-1]]
+    # Added up route by route: like routes get the very same latency, and so does what starts with them.
+    latency = np.bincount(np.repeat(np.arange(len(hops)), hops), topology.latency[links], len(hops))
     if len(links) and np.all(topology.latency == topology.latency[0]):
         latency = hops * topology.latency[0]  # exact, where a difference of sums is not
     return Routes(pair.astype(np.int32), weight, start, links.astype(np.int32), latency)

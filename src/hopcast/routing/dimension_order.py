@@ -70,8 +70,17 @@ def _links(
     return out
 
 
-def around(topology: Topology, usual: Routes, src: Ints, dst: Ints) -> Routes:
-    """The usual routes, but those of pairs with a dead link replaced."""
+def around(
+    topology: Topology, usual: Routes, src: Ints, dst: Ints, detours: Topology | None = None
+) -> Routes:
+    """The usual routes, but those of pairs with a dead link replaced.
+
+    Args:
+        topology: Its links of bandwidth 0 are dead.
+        usual: Routes of all pairs.
+        src, dst: Ends of the pairs.
+        detours: The same network with the links that a detour may not take dead too.
+    """
     dead: Floats = topology.bandwidth == 0
     if not dead.any():
         return usual
@@ -79,7 +88,7 @@ def around(topology: Topology, usual: Routes, src: Ints, dst: Ints) -> Routes:
     cut = np.unique(usual.pair[piece[dead[usual.links]]])
     if not len(cut):
         return usual
-    detour = shortest.routes(topology, src[cut], dst[cut])
+    detour = shortest.routes(detours or topology, src[cut], dst[cut])
     keep = ~np.isin(usual.pair, cut)
     links = np.concatenate([usual.links[np.repeat(keep, usual.hops)], detour.links])
     both = assemble(
@@ -89,10 +98,10 @@ def around(topology: Topology, usual: Routes, src: Ints, dst: Ints) -> Routes:
         np.concatenate([usual.hops[keep], detour.hops]).astype(np.int64),
         links,
     )
-    return _sorted(both)
+    return in_order(both)
 
 
-def _sorted(found: Routes) -> Routes:
+def in_order(found: Routes) -> Routes:
     """The same routes with ascending pairs."""
     order = np.argsort(found.pair, kind="stable")
     hops = found.hops[order].astype(np.int64)

@@ -136,7 +136,8 @@ def question(
         )
     if shift % where.group.ranks == 0 and name == "permute" and where.group.ranks > 1:
         raise InputError(
-            f"--shift {shift} sends every rank's data to itself; the {where.group.ranks} ranks take 1 to {where.group.ranks - 1}"
+            f"--shift {shift} sends every rank's data to itself; the {where.group.ranks} ranks take "
+            f"1 to {where.group.ranks - 1}"
         )
     hint = Hint(nbytes, alpha, hint.root, shift, seed)
     return Question(where.cluster, name, where.mesh, where.over, where.group, nbytes, hint), where
@@ -172,7 +173,8 @@ def _own(made: Schedule, where: Place, nbytes: float, hint: Hint) -> Question:
         laid = algebra.lay(made, group.all_groups, topology.vertices)
     else:
         raise InputError(
-            f"the schedule has {made.ranks} ranks and a group on {where.cluster.name} has {group.ranks}; they must be equal"
+            f"the schedule has {made.ranks} ranks and a group on {where.cluster.name} has {group.ranks}; "
+            "they must be equal"
         )
     return Question(where.cluster, made.collective.name, where.mesh, where.over, group, nbytes, hint, laid)
 

@@ -8,7 +8,7 @@ from hopcast import clusters, units
 from hopcast.graph.flow import disjoint_routes
 from hopcast.ir.cluster import Cluster
 from hopcast.names import InputError
-from hopcast.result import Result
+from hopcast.result import Result, Row
 from hopcast.units import show_rate, show_size
 
 from . import ask
@@ -55,14 +55,14 @@ def route(
     rate = np.array([topology.bandwidth[r].min() for r in found])
     latency = np.array([topology.latency[r].sum() for r in found])
     time, used = _fill(rate, latency, float(nbytes))
-    row = {
+    row: Row = {
         "src": topology.place(a),
         "dst": topology.place(b),
         "hops": min(_hops(len(r), topology.is_grid) for r in found),
         "disjoint_routes": len(found),
         "size_bytes": nbytes,
-        "latency_us": (time - nbytes / rate[used].sum()) * 1e6,
-        "bandwidth_us": nbytes / rate[used].sum() * 1e6,
+        "latency_us": float(time - nbytes / rate[used].sum()) * 1e6,
+        "bandwidth_us": float(nbytes / rate[used].sum()) * 1e6,
         "time_us": time * 1e6,
         "routes": [
             [topology.place(v) for v in (a, *topology.dst[r].tolist()) if v < topology.chips] for r in found

@@ -1,0 +1,32 @@
+"""What a rank must hold is more than the memory of its chip: stream it in parts, or leave it sharded."""
+
+from hopcast.predict import Answer
+from hopcast.units import show_size
+
+SOURCE = "derived: D of the collective against HBM capacity in the chip's file, which names its source"
+
+_WHOLE = {
+    "all_gather": "every rank ends with",
+    "all_reduce": "every rank holds",
+    "reduce_scatter": "every rank starts with",
+    "broadcast": "every rank ends with",
+    "reduce": "every rank starts with",
+    "gather": "the root ends with",
+    "scatter": "the root starts with",
+}
+
+
+def when(answer: Answer) -> str | None:
+    """D on one rank, or a rank's part of it, exceeds its HBM."""
+    q = answer.question
+    capacity = q.cluster.figures.get("hbm.capacity")
+    held = q.size if q.collective in _WHOLE else q.size / q.group.ranks
+    if capacity is None or held <= capacity.value:
+        return None
+    who = _WHOLE.get(q.collective, "every rank holds")
+    return f"{who} {show_size(held)}, and a chip has {show_size(capacity.value)} of HBM: stream it in parts"
+
+
+def gain(answer: Answer) -> str:
+    """How it is sharded is the user's choice."""
+    return ""
