@@ -21,9 +21,9 @@ def main() -> None:
             print(f"\n$ hopcast predict {collective} {name} --size {SIZE}\n")
             print(result)
         stem = name.replace(":", "-")
-        (OUT / f"{stem}.svg").write_text(hc.draw(cluster), encoding="utf-8")
+        hc.draw(cluster).save(OUT / f"{stem}.svg")
     schedule = hc.build("all_gather", "v5e:4x4", over="x", algorithm="chain")
-    (OUT / "all_gather-chain.svg").write_text(hc.draw(schedule), encoding="utf-8")
+    hc.draw(schedule).save(OUT / "all_gather-chain.svg")
     print("\nPictures, to be opened in a browser:")
     for path in sorted(OUT.glob("*.svg")):
         print(f"  {path.resolve()}")

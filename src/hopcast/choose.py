@@ -49,18 +49,21 @@ def library(question: Question) -> Choice | None:
     """What the machine's own software would run, where we know it; else None.
 
     On TPUs XLA runs rings on wrapped axes, chains on open ones, one colour per rotated axis order on several
-    axes, and routes all_to_all and permute directly.
+    axes, and routes all_to_all and permute directly. That sums and copies over several slices go level by level
+    is assumed.
 
     Source: collective_algorithm_config of the TPU compiler, libtpu of jax 0.10.2, read 2026-11.
     """
     group, name = question.group, question.collective
-    if question.cluster.library != "xla" or group.switched or group.ranks == 1:
+    if question.cluster.library != "xla" or group.ranks == 1 or (group.switched and not group.levels):
         return None
     options: dict[str, str] = {}
-    if name in ("all_to_all", "permute"):
+    if name in ("all_to_all", "permute") and not group.levels:
         chosen = "direct"
     elif name not in ("all_gather", "reduce_scatter", "all_reduce"):
         return None
+    elif group.levels:
+        chosen = "hierarchical"
     elif len(group.axes) > 1:
         chosen = "multi_axis"
     elif group.axes[0].wraps:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hopcast import clusters
 from hopcast.choose import answer
@@ -31,6 +32,17 @@ class Drawing:
 
     def __str__(self) -> str:
         return self.text()
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture: ``.svg``, or ``.txt`` for the text.
+
+        Raises:
+            InputError: for another suffix.
+        """
+        suffix = Path(path).suffix
+        if suffix not in (".svg", ".txt"):
+            raise InputError(f"{str(path)!r}: a picture is written as .svg or .txt")
+        Path(path).write_text(self.svg() if suffix == ".svg" else f"{self}\n", encoding="utf-8")
 
     def _repr_svg_(self) -> str:
         return self.svg()

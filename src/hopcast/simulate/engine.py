@@ -1,0 +1,346 @@
+"""The compiled event loop of flows: which sends are ready, and the max-min fair rates of those that flow.
+
+Every event re-solves only what it can change. Rates of flows that share no link, not even through others, are
+independent, so the search starts at the links on which a flow began or ended. Of the flows it meets, those slower than
+the slowest flow that ended, and than the least a new flow can get, keep their rates: progressive filling is the same up
+to that level with and without the change.
+
+Source: Bertsekas and Gallager 1992, Data Networks, section 6.5.2 (progressive filling).
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from . import heap
+
+Items = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.int8]
+
+WAITING, FLOWING, FREE, DONE = 0, 1, 2, 3  # states of a piece; FREE while its rate is being found
+OPENS, ENDS, DUE, EVENTS, LEFT, WORK, FRESH, HOT = range(8)  # places in ``count``
+_SAME = 1e-12  # events closer than this part of the clock are one, as in the reference
+
+
+class State(NamedTuple):
+    """All arrays of a run. A piece is one flow; a send is one or more pieces; a node is a send or a gate.
+
+    Shapes: p pieces, s sends, n nodes, m links, r routes, x crossings of all routes, c crossings of all pieces.
+
+    Attributes:
+        hop: ``int64[r + 1]``: route i crosses ``link[hop[i]:hop[i + 1]]``, each ``times`` times.
+        capacity: ``float64[m]``.
+        route, send, volume, lag: ``[p]``: of each piece its route, send, bytes and latency.
+        first: ``int64[s + 1]``: pieces of send i are ``first[i]`` to ``first[i + 1] - 1``.
+        after: ``float64[s]``: seconds of reducing.
+        arc: ``int64[n + 1]``: node i is waited for by ``target[arc[i]:arc[i + 1]]``.
+        pending: ``int32[n]``: arcs that a node still waits for.
+        ready, start, end, blame, pieces: ``[s]``; pieces are those still to arrive.
+        status, rest, rate, since, opens, finish: ``[p]``; rest is what was left at ``since``.
+        seat: ``int64[m + 1]``: the pieces that flow over link l are in ``seated[seat[l]:seat[l] + taken[l]]``.
+        users, room, share: ``[m]`` of one filling; crowd counts all flows of a link.
+        hot: Links to look at; ``is_hot`` marks them.
+        free: Pieces whose rate is being found; fresh: pieces that began in this event.
+        count: ``int64[8]``: heap sizes and counters, by the names above.
+        clock: ``float64[2]``: now, and the lowest level at which something changed.
+    """
+
+    hop: Longs
+    link: Items
+    times: Items
+    capacity: Floats
+    route: Items
+    send: Items
+    volume: Floats
+    lag: Floats
+    first: Longs
+    after: Floats
+    arc: Longs
+    target: Items
+    pending: Items
+    ready: Floats
+    start: Floats
+    end: Floats
+    blame: Items
+    pieces: Items
+    status: Marks
+    rest: Floats
+    rate: Floats
+    since: Floats
+    opens: Floats
+    finish: Floats
+    seat: Longs
+    seated: Items
+    weight: Items
+    taken: Items
+    crowd: Longs
+    users: Longs
+    room: Floats
+    share: Floats
+    is_hot: Marks
+    hot: Items
+    free: Items
+    fresh: Items
+    stack: Items
+    cause: Items
+    links_heap: Items
+    links_where: Items
+    opens_heap: Items
+    opens_where: Items
+    ends_heap: Items
+    ends_where: Items
+    due_heap: Items
+    due_where: Items
+    count: Longs
+    clock: Floats
+
+
+@nb.njit(cache=True, error_model="numpy")
+def run(s: State, budget: int) -> bool:
+    """Go on until nothing moves, or until about ``budget`` crossings were looked at. Whether it is over."""
+    stop = s.count[WORK] + budget
+    while s.count[WORK] < stop:
+        coming = np.inf
+        if s.count[OPENS] > 0:
+            coming = s.opens[s.opens_heap[0]]
+        if s.count[ENDS] > 0:
+            coming = min(coming, s.finish[s.ends_heap[0]])
+        if s.count[DUE] > 0:
+            coming = min(coming, s.end[s.due_heap[0]])
+        if coming == np.inf:
+            return True
+        s.clock[0] = coming
+        s.clock[1] = np.inf
+        s.count[EVENTS] += 1
+        _happen(s, coming * (1.0 + _SAME))
+        _lowest_level(s)
+        _meet(s)
+        _fill(s)
+    return False
+
+
+@nb.njit(cache=True, error_model="numpy")
+def begin(s: State) -> None:
+    """Make ready all sends that wait for nothing, at time 0."""
+    for send in range(len(s.ready)):
+        if s.pending[send] == 0:
+            _release(s, send, 0.0)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _happen(s: State, soon: float) -> None:
+    """All that is due by now: last bytes, ends of reducing, first bytes, and what these set free at once."""
+    now = s.clock[0]
+    while True:
+        if s.count[ENDS] > 0 and s.finish[s.ends_heap[0]] <= soon:
+            piece = heap.pop(s.ends_heap, s.ends_where, s.finish, s.count[ENDS])
+            s.count[ENDS] -= 1
+            _leave(s, piece)
+            send = s.send[piece]
+            s.pieces[send] -= 1
+            if s.pieces[send] == 0:
+                s.end[send] = now + s.after[send]
+                if s.end[send] <= soon:
+                    _receive(s, send, now)
+                else:
+                    s.count[DUE] = heap.push(s.due_heap, s.due_where, s.end, s.count[DUE], send)
+        elif s.count[DUE] > 0 and s.end[s.due_heap[0]] <= soon:
+            send = heap.pop(s.due_heap, s.due_where, s.end, s.count[DUE])
+            s.count[DUE] -= 1
+            _receive(s, send, now)
+        elif s.count[OPENS] > 0 and s.opens[s.opens_heap[0]] <= soon:
+            piece = heap.pop(s.opens_heap, s.opens_where, s.opens, s.count[OPENS])
+            s.count[OPENS] -= 1
+            _enter(s, piece, now)
+        else:
+            return
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _receive(s: State, send: int, now: float) -> None:
+    """A send has been received: count down what waits for it, through gates, and make ready what is free."""
+    s.count[LEFT] -= 1
+    sends = len(s.ready)
+    s.stack[0] = send
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        node = s.stack[depth]
+        for a in range(s.arc[node], s.arc[node + 1]):
+            target = s.target[a]
+            s.pending[target] -= 1
+            if s.pending[target] == 0:
+                if target < sends:
+                    s.blame[target] = send
+                    _release(s, target, now)
+                else:
+                    s.stack[depth] = target
+                    depth += 1
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _release(s: State, send: int, now: float) -> None:
+    s.ready[send] = now
+    for piece in range(s.first[send], s.first[send + 1]):
+        s.opens[piece] = now + s.lag[piece]
+        s.count[OPENS] = heap.push(s.opens_heap, s.opens_where, s.opens, s.count[OPENS], piece)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _enter(s: State, piece: int, now: float) -> None:
+    """First byte of a piece: a seat on every link of its route."""
+    s.start[s.send[piece]] = now
+    s.status[piece] = FLOWING
+    s.rest[piece] = s.volume[piece]
+    s.since[piece] = now
+    s.rate[piece] = -1.0
+    route = s.route[piece]
+    if s.volume[piece] <= 0.0 or s.hop[route] == s.hop[route + 1]:
+        s.finish[piece] = now
+        s.count[ENDS] = heap.push(s.ends_heap, s.ends_where, s.finish, s.count[ENDS], piece)
+        return
+    for x in range(s.hop[route], s.hop[route + 1]):
+        link = s.link[x]
+        at = s.seat[link] + s.taken[link]
+        s.seated[at] = piece
+        s.weight[at] = s.times[x]
+        s.taken[link] += 1
+        s.crowd[link] += s.times[x]
+        _heat(s, link)
+    s.fresh[s.count[FRESH]] = piece
+    s.count[FRESH] += 1
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _leave(s: State, piece: int) -> None:
+    """Last byte of a piece: its links have room. Its seats are cleared by `_meet`."""
+    s.status[piece] = DONE
+    if s.rate[piece] < 0.0:  # it had no bytes or no links
+        return
+    s.clock[1] = min(s.clock[1], s.rate[piece])
+    route = s.route[piece]
+    for x in range(s.hop[route], s.hop[route + 1]):
+        s.crowd[s.link[x]] -= s.times[x]
+        _heat(s, s.link[x])
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _heat(s: State, link: int) -> None:
+    if s.is_hot[link] == 0:
+        s.is_hot[link] = 1
+        s.hot[s.count[HOT]] = link
+        s.count[HOT] += 1
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _lowest_level(s: State) -> None:
+    """No new flow gets less than an equal part of its most crowded link, so no slower flow is touched."""
+    for i in range(s.count[FRESH]):
+        route = s.route[s.fresh[i]]
+        for x in range(s.hop[route], s.hop[route + 1]):
+            link = s.link[x]
+            s.clock[1] = min(s.clock[1], s.capacity[link] / s.crowd[link])
+    s.count[FRESH] = 0
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _meet(s: State) -> None:
+    """All flows whose rates may change, and for each link the room that the others leave them."""
+    now, level = s.clock[0], s.clock[1] * (1.0 - 1e-9)
+    free, i = 0, 0
+    while i < s.count[HOT]:
+        link = s.hot[i]
+        i += 1
+        room, users, kept = s.capacity[link], 0, s.seat[link]
+        for at in range(s.seat[link], s.seat[link] + s.taken[link]):
+            piece = s.seated[at]
+            if s.status[piece] == DONE:
+                continue
+            s.seated[kept] = piece
+            s.weight[kept] = s.weight[at]
+            if s.status[piece] == FLOWING:
+                if s.rate[piece] >= 0.0 and s.rate[piece] < level:
+                    room -= s.rate[piece] * s.weight[kept]
+                    kept += 1
+                    continue
+                s.status[piece] = FREE
+                s.free[free] = piece
+                free += 1
+                if s.rate[piece] > 0.0:
+                    s.rest[piece] = max(s.rest[piece] - s.rate[piece] * (now - s.since[piece]), 0.0)
+                s.since[piece] = now
+                route = s.route[piece]
+                for x in range(s.hop[route], s.hop[route + 1]):
+                    _heat(s, s.link[x])
+            users += s.weight[kept]
+            kept += 1
+        s.count[WORK] += s.taken[link] + 1
+        s.taken[link] = kept - s.seat[link]
+        s.room[link], s.users[link] = max(room, 0.0), users
+    s.count[FRESH] = free  # borrowed for the number of free pieces until `_fill` is done
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _fill(s: State) -> None:
+    """Progressive filling of the free pieces: the link with least room for each of its users fixes them."""
+    links = 0
+    for i in range(s.count[HOT]):
+        link = s.hot[i]
+        s.is_hot[link] = 0
+        if s.users[link] > 0:
+            s.share[link] = s.room[link] / s.users[link]
+            s.links_heap[links] = link
+            links += 1
+    s.count[HOT] = 0
+    heap.order(s.links_heap, s.links_where, s.share, links)
+    while links > 0:
+        link = heap.pop(s.links_heap, s.links_where, s.share, links)
+        links -= 1
+        if s.users[link] == 0:
+            continue
+        level = s.room[link] / s.users[link]
+        if level > s.share[link] * (1.0 + _SAME):
+            s.share[link] = level
+            links = heap.push(s.links_heap, s.links_where, s.share, links, link)
+            continue
+        for at in range(s.seat[link], s.seat[link] + s.taken[link]):
+            if s.status[s.seated[at]] == FREE:
+                _fix(s, s.seated[at], level)
+    _schedule_ends(s)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _fix(s: State, piece: int, level: float) -> None:
+    """Give a piece its rate; on its links less room is left for fewer users."""
+    s.status[piece] = FLOWING
+    if level != s.rate[piece]:
+        s.rate[piece] = level
+        s.finish[piece] = s.clock[0] + s.rest[piece] / level
+    route = s.route[piece]
+    for x in range(s.hop[route], s.hop[route + 1]):
+        link = s.link[x]
+        s.users[link] -= s.times[x]
+        s.room[link] = max(s.room[link] - level * s.times[x], 0.0)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _schedule_ends(s: State) -> None:
+    """Put the pieces with new rates in the heap of ends: one by one, or where they are many, all at once."""
+    free = s.count[FRESH]
+    s.count[FRESH] = 0
+    count = s.count[ENDS]
+    if free * 4 > count:
+        for i in range(free):
+            if s.ends_where[s.free[i]] < 0:
+                s.ends_where[s.free[i]] = count
+                s.ends_heap[count] = s.free[i]
+                count += 1
+        heap.order(s.ends_heap, s.ends_where, s.finish, count)
+    else:
+        for i in range(free):
+            count = heap.push(s.ends_heap, s.ends_where, s.finish, count, s.free[i])
+    s.count[ENDS] = count

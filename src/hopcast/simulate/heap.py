@@ -1,0 +1,81 @@
+"""Binary heaps of item numbers, ordered by a key that stands elsewhere, for compiled code.
+
+A heap is an array of items of which the first ``count`` are in it; ``where[item]`` is the place of an item in the
+array, or -1. So the key of an item that is in the heap may change, and `sift` puts it right.
+"""
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+Items = npt.NDArray[np.int32]
+Keys = npt.NDArray[np.float64]
+
+
+@nb.njit(cache=True, inline="never")
+def up(heap: Items, where: Items, key: Keys, at: int) -> None:
+    """Move the item at a place towards the top until its parent is no later."""
+    item = heap[at]
+    mine = key[item]
+    while at > 0:
+        above = (at - 1) >> 1
+        if key[heap[above]] <= mine:
+            break
+        heap[at] = heap[above]
+        where[heap[at]] = at
+        at = above
+    heap[at] = item
+    where[item] = at
+
+
+@nb.njit(cache=True, inline="never")
+def down(heap: Items, where: Items, key: Keys, count: int, at: int) -> None:
+    """Move the item at a place away from the top until no child is earlier."""
+    item = heap[at]
+    mine = key[item]
+    while True:
+        below = 2 * at + 1
+        if below >= count:
+            break
+        if below + 1 < count and key[heap[below + 1]] < key[heap[below]]:
+            below += 1
+        if key[heap[below]] >= mine:
+            break
+        heap[at] = heap[below]
+        where[heap[at]] = at
+        at = below
+    heap[at] = item
+    where[item] = at
+
+
+@nb.njit(cache=True)
+def push(heap: Items, where: Items, key: Keys, count: int, item: int) -> int:
+    """Put an item in, or after its key has changed, in its place. Returns the new count."""
+    at = where[item]
+    if at < 0:
+        at = count
+        heap[at] = item
+        count += 1
+    up(heap, where, key, at)
+    down(heap, where, key, count, where[item])
+    return count
+
+
+@nb.njit(cache=True)
+def pop(heap: Items, where: Items, key: Keys, count: int) -> int:
+    """Take the top item out. The count is then one less."""
+    top = heap[0]
+    where[top] = -1
+    if count > 1:
+        heap[0] = heap[count - 1]
+        down(heap, where, key, count - 1, 0)
+    return top
+
+
+@nb.njit(cache=True)
+def order(heap: Items, where: Items, key: Keys, count: int) -> None:
+    """Make a heap of items in any order."""
+    for at in range(count):
+        where[heap[at]] = at
+    for at in range((count >> 1) - 1, -1, -1):
+        down(heap, where, key, count, at)
