@@ -1,4 +1,8 @@
-"""Small clusters for tests: ``4wx3`` is a grid of 4 (wrapped) by 3 (open), ``switch:5`` five ranks."""
+"""Small clusters for tests: ``4wx3`` is a grid of 4 (wrapped) by 3 (open), ``switch:5`` five ranks.
+
+``slices:3:2x4`` is three slices of 2 by 4 that meet outside, over PCIe at half the rate of their links and
+NICs at a quarter for each chip.
+"""
 
 from functools import cache
 
@@ -9,7 +13,7 @@ from hopcast.ir.group import Group, Hint
 from hopcast.ir.mesh import group as group_of
 from hopcast.ir.mesh import physical
 from hopcast.ir.schedule import Schedule
-from hopcast.topologies import switch
+from hopcast.topologies import _multislice, switch
 from hopcast.topologies._grid import grid
 
 
@@ -18,6 +22,12 @@ def cluster(text: str, bandwidth: float = 1.0, latency: float = 0.0) -> Cluster:
     if text.startswith("switch:"):
         made = switch.build(text, [int(text.removeprefix("switch:"))], bandwidth, latency)
         return Cluster(text, made, "switch", "shortest")
+    if text.startswith("slices:"):
+        _, count, shape = text.split(":")
+        one = cluster(shape, bandwidth, latency).topology
+        block = [2 if n % 2 == 0 else 1 for n in one.shape]
+        outside = _multislice.Outside(bandwidth / 2, bandwidth / 4, latency, 2 * latency)
+        return Cluster(text, _multislice.build(text, one, int(count), block, outside), "slices", "hosts")
     axes = text.split("x")
     made = grid(text, [int(a.rstrip("w")) for a in axes], ["w" in a for a in axes], bandwidth, latency)
     return Cluster(text, made, "grid", "dimension_order")

@@ -26,8 +26,9 @@ GRIDS = (
     "3x4w", "8wx4", "2x2", "4wx4wx4w", "3wx3wx3w", "2x2x2", "2x2x4", "3x3x3", "4wx2x3", "2x4wx4w",
 )  # fmt: skip
 SWITCHES = tuple(f"switch:{n}" for n in (2, 3, 4, 5, 7, 8, 13, 16, 32, 61, 64))
-SMALL = ("4w", "4", "switch:4", "2x3", "switch:5")
-GROUPS = RINGS + CHAINS + GRIDS + SWITCHES
+SLICES = ("slices:2:1", "slices:2:2", "slices:2:2x2", "slices:3:3w", "slices:2:4wx4w", "slices:3:2x4")
+SMALL = ("4w", "4", "switch:4", "2x3", "switch:5", "slices:2:2")
+GROUPS = RINGS + CHAINS + GRIDS + SWITCHES + SLICES
 SIZE, RATE, ALPHA = 64.0, 64e6, 1e-6  # latency and bytes weigh alike, and a pipeline has at most 64 chunks
 
 ALL = [algorithms.get(name) for name in algorithms.names()]

@@ -20,6 +20,7 @@ LAYERS = [
     ["result"],
     ["ir"],
     ["chips", "topologies", "graph", "routing", "read"],
+    ["machines"],
     ["clusters"],
     ["interpret", "algorithms"],
     ["price"],

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from .interpret import CheckError as CheckError
     from .ir.schedule import Schedule as Schedule
     from .names import InputError as InputError
+    from .verbs.advise import advise as advise
     from .verbs.bisect import bisect as bisect
     from .verbs.check import build as build
     from .verbs.check import check as check
+    from .verbs.chip import chip as chip
     from .verbs.draw import draw as draw
+    from .verbs.explore import explore as explore
     from .verbs.listing import listing as listing
     from .verbs.matmul import matmul as matmul
     from .verbs.mesh import mesh as mesh
@@ -46,10 +49,13 @@ _WHERE = {
     "CheckError": "interpret",
     "InputError": "names",
     "Schedule": "ir.schedule",
+    "advise": "verbs.advise",
     "build": "verbs.check",
     "bisect": "verbs.bisect",
     "check": "verbs.check",
+    "chip": "verbs.chip",
     "draw": "verbs.draw",
+    "explore": "verbs.explore",
     "listing": "verbs.listing",
     "matmul": "verbs.matmul",
     "mesh": "verbs.mesh",

@@ -49,8 +49,8 @@ def library(question: Question) -> Choice | None:
     """What the machine's own software would run, where we know it; else None.
 
     On TPUs XLA runs rings on wrapped axes, chains on open ones, one colour per rotated axis order on several
-    axes, and routes all_to_all and permute directly. That sums and copies over several slices go level by level
-    is assumed.
+    axes, and routes all_to_all and permute directly. That sums and copies over several slices go level by
+    level is assumed.
 
     Source: collective_algorithm_config of the TPU compiler, libtpu of jax 0.10.2, read 2026-11.
     """

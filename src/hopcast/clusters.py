@@ -1,4 +1,4 @@
-"""A cluster from text: ``v5e:4x4``, ``torus:4x4,bandwidth=45GB/s,latency=0``, ``v5p-128``, ``my-cluster.toml``."""
+"""A cluster from text: ``v5e:4x4``, ``torus:4x4,bandwidth=45GB/s,latency=0``, ``v5p-128``, ``mine.toml``."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import chips, registry, units
+from . import chips, machines, registry, units
 from .chips import slices
 from .ir.cluster import Cluster
 from .ir.topology import Topology
@@ -23,7 +23,7 @@ _TPU = (
     "slices", "bandwidth", "latency", "ici_latency", "twisted",
     "pcie_bandwidth", "pcie_latency", "dcn_bandwidth", "dcn_latency",
 )  # fmt: skip
-# No source gives the latency of PCIe and of the data centre network: these are assumptions and are printed as such.
+# No source gives the latency of PCIe and of the data centre network: these are assumed, and printed as such.
 PCIE_LATENCY, DCN_LATENCY = "1us", "10us"
 
 
@@ -46,6 +46,8 @@ def cluster(text: str) -> Cluster:
         return _override(_from_file(path + dot), options, text)
     head, *rest = [part.strip() for part in text.strip().split(",")]
     family, colon, shape = head.partition(":")
+    if machines.known(family):
+        return machines.cluster(text, family, shape, _options(text, rest, machines.OPTIONS))
     if colon and family in registry.found("topologies") and family != "twisted_torus":
         return _generic(text, family, _dims(text, shape), _options(text, rest, _GENERIC))
     if chips.known(family) and colon:
@@ -53,7 +55,8 @@ def cluster(text: str) -> Cluster:
     if not colon and slices.is_type(head):
         name, dims = slices.type_to_slice(head)
         return _slice(text, chips.load(name), dims, _options(text, rest, _TPU))
-    families = [f for f in registry.found("topologies") if f != "twisted_torus"] + list(chips.names())
+    families = [f for f in registry.found("topologies") if f not in ("twisted_torus", "fat_tree")]
+    families += [*(c for c in chips.names() if chips.load(c).axes), *machines.names()]
     if family in families:
         raise InputError(
             f"{text!r} has no shape; write {family}:{'8' if family in ('ring', 'chain', 'switch') else '4x4'}"
@@ -239,7 +242,7 @@ def _from_file(path: str) -> Cluster:
 
 
 def _override(was: Cluster, options: Mapping[str, str], text: str) -> Cluster:
-    """Another bandwidth for all links, another latency for all hops (a switch crossing is one hop of two links)."""
+    """Another bandwidth for all links, another latency for all hops (crossing a switch is one, two links)."""
     topology = was.topology
     if "bandwidth" in options:
         rate = _value(text, options, "bandwidth", units.rate, 0.0)
@@ -275,7 +278,8 @@ def fault(topology: Topology, text: str, slow: bool) -> Fault:
             factor = -1.0
         if not 0 < factor <= 1:
             raise InputError(
-                f"--slow {text!r}: write the part of the bandwidth that is left, as in 3,3:3,4=0.5 (above 0, up to 1)"
+                f"--slow {text!r}: write the part of the bandwidth that is left, "
+                "as in 3,3:3,4=0.5 (above 0, up to 1)"
             )
     elif equals:
         raise InputError(f"--dead {text!r}: write two neighbours, as in 3,3:3,4")
@@ -287,7 +291,8 @@ def fault(topology: Topology, text: str, slow: bool) -> Fault:
     if not np.any((topology.src == src) & (topology.dst == dst)):
         near = sorted({topology.place(int(v)) for v in topology.dst[topology.src == src]})
         raise InputError(
-            f"{text!r}: no cable joins {topology.place(src)} and {topology.place(dst)} on {topology.name}; {topology.place(src)} is joined to {' '.join(near)}"
+            f"{text!r}: no cable joins {topology.place(src)} and {topology.place(dst)} on {topology.name}; "
+            f"{topology.place(src)} is joined to {' '.join(near)}"
         )
     return Fault(src, dst, factor, one_way)
 

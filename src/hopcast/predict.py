@@ -17,10 +17,11 @@ from .price import bounds, bounds_traffic
 from .price.bounds_traffic import Traffic
 from .price.steps import Steps, steps
 from .question import Question
-from .simulate.reference import Flows, simulate
+from .simulate.flows import Flows, simulate
 
 PRICES = ("formula", "steps", "flows")
 _MANY = 4_000_000  # sends of one step that are still listed
+_DETAILED = 20_000  # sends whose times are kept though a shortcut would do without them: under 0.1 s
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,18 +192,25 @@ def price_of(
         if cost is None:
             raise InputError(f"{name} has no closed form; use --price steps or flows")
         parts, time = (cost.latency, cost.bandwidth), cost.total(combine)
-    elif stepped is None:
-        raise InputError(
-            f"{name} on {group.ranks} ranks is {pairs:,.0f} sends: too many to list; use --price formula"
-        )
-    elif price == "steps":
-        parts, time = (stepped.latency, stepped.bandwidth), stepped.latency + stepped.bandwidth
-    else:
-        flowed = simulate(laid, cluster, question.size)
+    elif price == "flows":
+        flowed = simulate(laid, cluster, question.size, detail=_few(laid))
         time, latency = flowed.seconds, flowed.critical_latency()
         parts = (latency, time - latency)
-    lower, limit = _bounds(question, made, stepped.load if stepped else None)
+    elif stepped is None:
+        raise InputError(
+            f"{name} on {group.ranks} ranks is {pairs:,.0f} sends: too many to list; use --price formula or flows"
+        )
+    else:
+        parts, time = (stepped.latency, stepped.bandwidth), stepped.latency + stepped.bandwidth
+    used = flowed.load if flowed else stepped.load if stepped else None
+    lower, limit = _bounds(question, made, used)
     return Answer(question, name, source, price, *parts, time, laid, stepped, flowed, lower, limit)
+
+
+def _few(laid: Schedule) -> bool:
+    """Whether the times of all sends cost next to nothing."""
+    orbit = None if laid.orbit is None else laid.orbit()
+    return orbit is None or len(orbit.step) * laid.groups.size <= _DETAILED
 
 
 def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bounds.Bound, bounds.Bound]:

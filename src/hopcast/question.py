@@ -33,6 +33,7 @@ class Question:
         size: D of one group, bytes.
         hint: Root, shift, seed, alpha.
         schedule: The user's own; else an algorithm is chosen.
+        said: The size as it was written, ``f32[4096,4096]``; empty where it was a number.
     """
 
     cluster: Cluster
@@ -43,6 +44,7 @@ class Question:
     size: float
     hint: Hint
     schedule: Schedule | None = None
+    said: str = ""
 
     @property
     def physical_axes(self) -> list[int] | None:

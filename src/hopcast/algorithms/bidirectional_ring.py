@@ -10,6 +10,7 @@ split T = (n // 2) alpha + D (n - 1) / (2 n W).
 
 import numpy as np
 
+from hopcast.ir import orbits
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
@@ -23,7 +24,8 @@ OPTIONS = {"split": ("off", "on")}
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards go round both ways at once."""
-    return both_ways(group.ranks, option(OPTIONS, hint, "split") == "on")
+    made = both_ways(group.ranks, option(OPTIONS, hint, "split") == "on")
+    return orbits.claim(made, orbits.shifts((group.ranks,)))
 
 
 def both_ways(n: int, split: bool) -> Schedule:

@@ -10,12 +10,16 @@ all_to_all takes the latency of the diameter and (D / N) max over axes of load /
 n: n / 8 wrapped, n / 4 open.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
+from hopcast.ir import orbits
 from hopcast.ir.collective import Collective, of
 from hopcast.ir.group import Cost, Group, Hint
-from hopcast.ir.schedule import Schedule, Sends, one_group, sends
+from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
 
 from ._axis_load import axis_hops, axis_load
 from ._rounds import on_switch
@@ -31,16 +35,22 @@ Ranks = npt.NDArray[np.int64]
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Every rank sends its shard to all others."""
-    n = group.ranks
-    src, dst = _pairs(n)
-    return _one_step(of("all_gather", n), src, dst, src)
+    shape = (group.ranks,) if group.switched else group.shape
+    made = _to_all(of("all_gather", group.ranks), lambda src, dst: src)
+    at = np.stack(np.unravel_index(np.arange(group.ranks), shape))
+    back = np.ravel_multi_index(tuple(-at % np.array(shape)[:, None]), shape)[1:]
+
+    def orbit() -> Orbit:
+        zero, others = np.zeros_like(back), np.arange(1, group.ranks)
+        return Orbit(zero, sends(zero, others, 0), sends(back, zero, back), orbits.shifts(shape))
+
+    return replace(made, orbit=orbit)
 
 
 def all_to_all(group: Group, hint: Hint) -> Schedule:
     """Every rank sends each other rank its message."""
     n = group.ranks
-    src, dst = _pairs(n)
-    return _one_step(of("all_to_all", n), src, dst, src * n + dst)
+    return _to_all(of("all_to_all", n), lambda src, dst: src * n + dst)
 
 
 def gather(group: Group, hint: Hint) -> Schedule:
@@ -65,10 +75,21 @@ def permute(group: Group, hint: Hint) -> Schedule:
     return _one_step(of("permute", n, shift=hint.shift), src, (src + hint.shift) % n, src)
 
 
-def _pairs(n: int) -> tuple[Ranks, Ranks]:
-    """All ordered pairs of different ranks."""
-    src, ahead = np.divmod(np.arange(n * (n - 1)), n - 1)
-    return src, (src + 1 + ahead) % n
+def _to_all(collective: Collective, chunk: Callable[[Ranks, Ranks], Ranks]) -> Schedule:
+    """One step in which every rank sends to all others."""
+    n = collective.ranks
+
+    def make(i: int) -> Sends:
+        src, ahead = np.divmod(np.arange(n * (n - 1)), n - 1)
+        dst = (src + 1 + ahead) % n
+        return sends(src, dst, chunk(src, dst))
+
+    def orbit() -> Orbit:
+        zero, others = np.zeros(n - 1, np.int64), np.arange(1, n)
+        out = sends(zero, others, chunk(zero, others))
+        return Orbit(zero, out, sends(others, zero, chunk(others, zero)), np.zeros((0, n), np.int32))
+
+    return Schedule(collective, "direct", one_group(n), n, 1, make, orbit=orbit)
 
 
 def _one_step(collective: Collective, src: Ranks, dst: Ranks, chunk: Ranks) -> Schedule:

@@ -25,18 +25,34 @@ SOURCE = "Gordic 2026, Inside TPU and GPU clusters, part 7; jax-ml scaling-book,
 LEVELS = True  # its closed form is made of those of the levels
 OPTIONS: dict[str, tuple[str, ...]] = {"pipeline": ("on", "off"), "pieces": ()}
 _PIECES = 8  # where the rates of a level are not known
-_MOST_PIECES = 64
+_MOST_PIECES, _MOST_SENDS = 64, 300_000  # of a schedule that is to be simulated in seconds
+_HARDLY = 1.01  # times the least time: not worth more pieces
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Outer level first, then inside."""
-    return _pipelined(group, hint, _phases(group, hint))
+    return _pipelined("all_gather", group, hint)
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """reduce_scatter inside, between equals, and all_gather back."""
-    gathering = _phases(group, hint)
-    return _pipelined(group, hint, [algebra.reverse(p) for p in reversed(gathering)] + gathering)
+    return _pipelined("all_reduce", group, hint)
+
+
+def _pipelined(collective: str, group: Group, hint: Hint) -> Schedule:
+    made = [schedule for _, schedule in phases(collective, group, hint)]
+    return algebra.pipeline(made, _pieces(collective, group, hint))
+
+
+def phases(collective: str, group: Group, hint: Hint) -> list[tuple[str, Schedule]]:
+    """What all_gather, reduce_scatter or all_reduce does level by level: axes of the level, and schedule.
+
+    Every schedule moves the whole array of the group; a pipeline cuts it into pieces.
+    """
+    named = [",".join(a.name for a in level.axes) for level in group.levels if level.ranks > 1]
+    there = list(zip(named, _phases(group, hint), strict=True))
+    back = [(name, algebra.reverse(made)) for name, made in reversed(there)]
+    return {"all_gather": there, "reduce_scatter": back, "all_reduce": back + there}[collective]
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
@@ -48,7 +64,7 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     """Without pipeline, on levels that are exact themselves."""
-    if _pieces(group, hint) > 1:
+    if _pieces(collective, group, hint) > 1:
         return False
     return all(
         level.ranks == 1
@@ -63,7 +79,7 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
     """The sum over levels, each on what is gathered by then; None with pieces, which only flows can tell."""
-    if _pieces(group, hint) > 1 or not all(level.uniform_rates for level in group.levels):
+    if _pieces(collective, group, hint) > 1 or not all(level.uniform_rates for level in group.levels):
         return None
     whole, size = Cost(0.0, 0.0), hint.size
     for level in reversed(group.levels):
@@ -117,28 +133,53 @@ def _nest(outer: Schedule, inner: list[Schedule]) -> list[Schedule]:
     return [algebra.shared(p, share) for p in (first, *rest)]
 
 
-def _pipelined(group: Group, hint: Hint, phases: list[Schedule]) -> Schedule:
-    return algebra.pipeline(phases, _pieces(group, hint))
+def _pieces(collective: str, group: Group, hint: Hint) -> int:
+    """Pieces that follow each other: asked for, or the fewest that take hardly longer than the best number.
 
-
-def _pieces(group: Group, hint: Hint) -> int:
-    """Pieces that follow each other: asked for, or what takes least by the levels' closed forms."""
+    Without rates of the levels a fixed number. Never so many that there would be too many sends to simulate.
+    """
     if option(OPTIONS, hint, "pipeline") == "off":
         return 1
     if "pieces" in hint.options:
         return int(hint.options["pieces"])
+    most = min(_MOST_PIECES, max(1, _MOST_SENDS // max(_sends(collective, group), 1)))
     size, costs = hint.size, []
     for level in reversed(group.levels):
         found = _level_cost(level, size) if level.uniform_rates else None
         if found is None:
-            return _PIECES if hint.size >= 2**16 * group.ranks else 1
+            return min(_PIECES, most) if hint.size >= 2**16 * group.ranks else 1
         costs.append(found)
         size /= level.ranks
-    tries = [2**k for k in range(int(math.log2(_MOST_PIECES)) + 1)]
-    return min(tries, key=lambda q: _staggered(costs, q))
+    there_and_back = 2 if collective == "all_reduce" else 1
+    tries = [1 << k for k in range(int(math.log2(most)) + 1)]
+    times = [_overlapped([c.times(there_and_back) for c in costs], q, there_and_back == 2) for q in tries]
+    return min(q for q, t in zip(tries, times, strict=True) if t <= _HARDLY * min(times))
 
 
-def _staggered(costs: list[Cost], pieces: int) -> float:
-    """Time of pieces that follow each other through phases of these costs."""
-    each = [c.latency + c.bandwidth / pieces for c in costs]
-    return sum(each) + (pieces - 1) * max(each)
+def _sends(collective: str, group: Group) -> int:
+    """About how many sends one piece has in all groups: each rank, each axis in each order, both ways."""
+    steps = 0
+    for level in group.levels:
+        lengths = level.shape
+        steps += level.ranks - 1 if level.switched else len(lengths) * sum(lengths)
+    return steps * group.all_groups.size * (2 if collective == "all_reduce" else 1)
+
+
+def _overlapped(costs: list[Cost], pieces: int, both_ways: bool) -> float:
+    """Time of pieces that follow each other through levels, the inner first.
+
+    The level that binds is busy with all pieces. Before its first piece and behind its last it waits for one
+    piece of what is further in; of what is further out, which stands between the two halves of an all_reduce,
+    only for as long as it has no other piece to do.
+    """
+    times = []
+    for i, own in enumerate(costs):
+        inner, outer = (sum((_piece(c, pieces) for c in some), 0.0) for some in (costs[:i], costs[i + 1 :]))
+        whole = pieces * own.latency + own.bandwidth
+        hidden = whole - _piece(own, pieces) if both_ways else 0.0
+        times.append(whole + inner + max(outer - hidden, 0.0))
+    return max(times)
+
+
+def _piece(cost: Cost, pieces: int) -> float:
+    return cost.latency + cost.bandwidth / pieces

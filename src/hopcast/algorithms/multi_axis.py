@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopcast.ir import algebra
+from hopcast.ir import algebra, orbits
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
@@ -37,7 +37,9 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
     """Each part gathers along its axes in turn, whole blocks of what it has gathered before."""
     plan = _plan(group, hint)
     parts = [_part(group, order, "all_gather", stretched=plan.stretched) for order in _orders(group)]
-    return algebra.beside(parts, plan.share, one_lane=_one_lane(group, hint))
+    made = algebra.beside(parts, plan.share, one_lane=_one_lane(group, hint))
+    closed = all(a.wraps or a.length == 1 for a in group.axes)
+    return orbits.claim(made, orbits.shifts(group.shape)) if closed else made
 
 
 def gather(group: Group, hint: Hint) -> Schedule:

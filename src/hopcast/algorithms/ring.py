@@ -10,7 +10,8 @@ import numpy as np
 
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
-from hopcast.ir.schedule import Schedule, Sends, one_group, sends
+from hopcast.ir.orbits import shifts
+from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
 
 SOURCE = "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Chan et al. 2007, doi:10.1002/cpe.1206"
 
@@ -23,7 +24,14 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
     def make(i: int) -> Sends:
         return sends(rank, (rank + 1) % n, (rank - i) % n)
 
-    return Schedule(of("all_gather", n), "ring", one_group(n), n, n - 1, make, None, 1, lambda i: "round")
+    def orbit() -> Orbit:
+        step = np.arange(n - 1)
+        out, into = sends(0, 1 % n, -step % n), sends(n - 1, 0, (-1 - step) % n)
+        return Orbit(step, out, into, shifts((n,)))
+
+    return Schedule(
+        of("all_gather", n), "ring", one_group(n), n, n - 1, make, None, 1, lambda i: "round", orbit
+    )
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:

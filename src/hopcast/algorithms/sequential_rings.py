@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from hopcast.ir import algebra
+from hopcast.ir import algebra, orbits
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule
@@ -36,7 +36,8 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
         lines = (start[:, None] + np.arange(shape[a]) * block).astype(np.int32)
         base = (start // (block * shape[a]) * (block * shape[a])).astype(np.int32)
         phases.append(algebra.over(ring.all_gather(group.line(a), hint), lines, base, block, whole))
-    return algebra.chain_steps(phases, whole)
+    made = algebra.chain_steps(phases, whole)
+    return orbits.claim(made, orbits.shifts(shape)) if 2 not in shape else made
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:

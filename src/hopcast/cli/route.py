@@ -10,8 +10,8 @@ from hopcast.cli import _options as o
 def command(
     context: typer.Context,
     cluster: o.ClusterArgument,
-    src: Annotated[str, typer.Argument(metavar="SRC", help="A chip: 3,3 or 'rank 15'.")],
-    dst: Annotated[str, typer.Argument(metavar="DST", help="Another chip.")],
+    src: Annotated[str, typer.Argument(metavar="SRC", help="3,3 | 'rank 15' | host:0 | 1/3,3 (slice 1).")],
+    dst: Annotated[str, typer.Argument(metavar="DST", help="Another chip or host.")],
     size: o.AnyMessageOption = "1MiB",
     slow: o.SlowOption = None,
     dead: o.DeadOption = None,
@@ -24,6 +24,7 @@ def command(
 
     Example:
       hopcast route v5e:4x4 3,3 0,0 --size "bf16[2048,2048]"
+      hopcast route v5e:16x16,slices=2 0/3,3 1/0,0
       hopcast route torus:8x8,bandwidth=45GB/s 0,0 4,4 --dead 0,0:1,0
     """
     from hopcast.cli import _output

@@ -2,7 +2,8 @@
 
 A file holds a docstring (what it says, in general), ``SOURCE``, ``when(answer)``: the evidence in numbers,
 or None where it does not apply, and ``gain(answer)``: a better command, or an empty string where there is
-nothing to do.
+nothing to do. ``APPEARS`` and ``ABSENT`` are commands whose answer has the finding, and has it not; tests
+run them.
 """
 
 import importlib

@@ -13,8 +13,9 @@ def predict(
     over: str | None = None,
     algorithm: str | None = None,
     size: float | None = None,
+    said: str | None = None,
 ) -> str:
-    """The command of this answer with something changed."""
+    """The command of this answer with something changed; ``said`` is a size in words."""
     q = answer.question
     words = [
         "hopcast",
@@ -22,7 +23,7 @@ def predict(
         q.collective,
         cluster or q.cluster.name,
         "--size",
-        spell(q.size if size is None else size),
+        said or spell(q.size if size is None else size),
     ]
     axes = ",".join(q.over) if over is None else over
     if axes:

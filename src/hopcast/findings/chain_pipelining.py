@@ -14,6 +14,8 @@ SOURCE = (
     "derived: reduce_scatter + all_gather on a chain moves 2 (n - 1) / n of D over each link and way, "
     "a pipelined reduce + broadcast D"
 )
+APPEARS = "predict all_reduce v5e:4x4 --size 8MiB --over x"
+ABSENT = "predict all_reduce v5e:16x16 --size 8MiB --over x"
 
 
 def when(answer: Answer) -> str | None:

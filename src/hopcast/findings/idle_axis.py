@@ -14,6 +14,8 @@ from . import _command
 SOURCE = (
     "jax-ml scaling-book, chapter Sharding: an array sharded over several axes is gathered over all of them"
 )
+APPEARS = "predict all_gather v5e:4x4 --size 8MiB --over x"
+ABSENT = "predict all_gather v5e:4x4 --size 8MiB --over x,y"
 
 
 def when(answer: Answer) -> str | None:
@@ -42,4 +44,6 @@ def _idle(answer: Answer) -> list[str]:
     axes = q.physical_axes
     if axes is None or q.group.ranks == 1 or q.collective not in NAMES or q.collective == "permute":
         return []
+    if q.cluster.topology.is_slices:
+        return []  # links within a slice and those between slices are no help to each other
     return [a.name for i, a in enumerate(q.cluster.topology.axes) if i not in axes and a.length > 1]

@@ -4,6 +4,8 @@ from hopcast.predict import Answer
 from hopcast.units import show_size
 
 SOURCE = "derived: D of the collective against HBM capacity in the chip's file, which names its source"
+APPEARS = "predict all_gather v5e:4x4 --size 34GB --over x --algorithm chain"
+ABSENT = "predict all_gather v5p:4x4x4 --size 34GB --over x --algorithm ring"
 
 _WHOLE = {
     "all_gather": "every rank ends with",

@@ -2,19 +2,20 @@
 
 import numpy as np
 
+from hopcast.ir.topology import Floats, Topology
 from hopcast.predict import Answer
 
 SOURCE = "derived: a ring runs at the pace of its slowest link"
+APPEARS = "predict all_gather v5e:4x4 --size 8MiB --over x --algorithm chain --slow 3,3:2,3=0.5"
+ABSENT = "predict all_gather v5e:4x4 --size 8MiB --over x --algorithm chain"
 
 
 def when(answer: Answer) -> str | None:
     """A link is below the others of its axis, and the hottest link is one of those or of the detour."""
     q = answer.question
     topology = q.cluster.topology
-    usual = np.array(
-        [topology.bandwidth[topology.axis == a].max(initial=0.0) for a in range(len(topology.axes))]
-    )
-    weak = np.flatnonzero(topology.bandwidth < usual[topology.axis])
+    usual = _usual(topology)
+    weak = np.flatnonzero(topology.bandwidth < usual)
     load = answer.load
     if not len(weak) or load is None or answer.time == 0:
         return None
@@ -22,11 +23,20 @@ def when(answer: Answer) -> str | None:
     slow = weak[topology.bandwidth[weak] > 0]
     said = []
     if len(slow):
-        rate = topology.bandwidth[slow[0]] / usual[topology.axis[slow[0]]]
+        rate = topology.bandwidth[slow[0]] / usual[slow[0]]
         said.append(f"{topology.link_name(int(slow[0]))} runs at {rate:.0%}")
     if len(dead):
         said.append(f"{topology.link_name(int(dead[0]))} is dead and its traffic goes round")
     return f"{len(weak)} links are below their rate: {'; '.join(said)}; {answer.bottleneck}"
+
+
+def _usual(topology: Topology) -> Floats:
+    """``float64[m]``: the rate of the best link of the same axis between the same kinds of vertices."""
+    from_switch, to_switch = topology.src >= topology.chips, topology.dst >= topology.chips
+    kind = topology.axis * 4 + from_switch * 2 + to_switch
+    best = np.zeros(4 * len(topology.axes))
+    np.maximum.at(best, kind, topology.bandwidth)
+    return np.asarray(best[kind])
 
 
 def gain(answer: Answer) -> str:

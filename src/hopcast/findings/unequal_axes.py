@@ -5,6 +5,8 @@ from hopcast.predict import Answer
 from . import _command
 
 SOURCE = "Sack and Gropp 2015, doi:10.1145/2686882 (bucket algorithms on unequal tori)"
+APPEARS = "predict all_gather v5e:4x8 --size 64MiB --algorithm multi_axis"
+ABSENT = "predict all_gather v5e:4x4 --size 64MiB --algorithm multi_axis"
 
 
 def when(answer: Answer) -> str | None:

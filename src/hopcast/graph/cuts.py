@@ -9,6 +9,8 @@ import numpy as np
 
 from hopcast.ir.topology import Bools, Ints, Topology
 
+from . import tiers
+
 _CELLS = 1_000_000  # of (cut, link): about 5 ms to weigh
 _FEW, _MANY = 24, 2048  # cuts at least and at most, whatever their links
 _STARTS = 12  # boundaries of an axis that are tried: the weakest ones, and as many evenly spaced
@@ -19,9 +21,10 @@ def candidate_cuts(topology: Topology, anywhere: bool = False) -> Bools:
 
     On a grid: intervals of one axis (to half of it where it wraps), then boxes, the products of intervals.
     Where links are alike and ranks too, intervals that begin at 0 stand for all others; otherwise those
-    between the weakest boundaries and some evenly spaced ones are tried. With switches: the chips of each
-    switch, and runs of chips in order of their numbers, each with the switches that have most of their
-    capacity to them and without any.
+    between the weakest boundaries and some evenly spaced ones are tried. With switches: whole nodes and what
+    hangs together without the higher switches (units of a pod), the chips of each switch, and runs of chips
+    in order of their numbers, each with the switches that have most of their capacity to them and without
+    any; of several slices each slice instead of nodes, and intervals of an axis of all of them.
 
     The choice does not depend on which links may be used, so that more links never give a higher bound.
 
@@ -42,7 +45,7 @@ def candidate_cuts(topology: Topology, anywhere: bool = False) -> Bools:
     if topology.is_grid:
         made = itertools.islice(_boxes(topology, budget, anywhere), 2 * budget)
     else:
-        made = itertools.islice(_rank_sets(topology), 2 * budget)
+        made = itertools.islice(_rank_sets(topology, anywhere), 2 * budget)
     found = list(made)
     return np.array(found) if found else np.zeros((0, topology.vertices), bool)
 
@@ -51,10 +54,18 @@ def candidate_partitions(topology: Topology) -> Iterator[Ints]:
     """Ways to part the vertices: ``int32[v]`` each, the number of each vertex's part, -1 for a switch.
 
     The finest first. On a grid every axis is left whole, halved or parted at every chip, in all combinations
-    up to four axes. With switches only the finest: what a switch cannot sum or copy belongs to no part.
+    up to four axes. With switches: chips; slices, each with its hosts; else nodes, and what hangs together
+    without the higher switches. A switch between parts cannot sum or copy and belongs to none.
     """
     chips = np.arange(topology.chips, dtype=np.int32)
     yield np.concatenate([chips, np.full(topology.vertices - topology.chips, -1, np.int32)])
+    if topology.is_slices:
+        label = np.concatenate([topology.coords[:, 0], np.full(topology.vertices - topology.chips, -1)])
+        up = (topology.src < topology.chips) & (topology.dst >= topology.chips)
+        label[topology.dst[up]] = label[topology.src[up]]
+        yield label.astype(np.int32)
+    elif not topology.is_grid:
+        yield from tiers.parts(topology)
     if not topology.is_grid:
         return
     long = [a for a, axis in enumerate(topology.axes) if axis.length > 1]
@@ -127,11 +138,12 @@ def _thin(options: list[Bools], most: int) -> list[Bools]:
     return [options[i] for i in np.unique(np.linspace(0, len(options) - 1, max(most, 2)).astype(int))]
 
 
-def _rank_sets(topology: Topology) -> Iterator[Bools]:
-    """Runs of chips and the chips of each switch, with and without switches; every set once."""
+def _rank_sets(topology: Topology, anywhere: bool) -> Iterator[Bools]:
+    """Slices or nodes, runs of chips, chips of each switch, with and without switches; every set once."""
     chips, seen = topology.chips, set()
     into = topology.dst >= chips
-    for chosen in itertools.chain(_runs(chips), _of_switches(topology, into)):
+    whole = _of_slices(topology, anywhere) if topology.is_slices else _of_parts(topology)
+    for chosen in itertools.chain(whole, _runs(chips), _of_switches(topology, into)):
         if not 1 < int(chosen.sum()) < chips:
             continue
         alone = np.concatenate([chosen, np.zeros(topology.vertices - chips, bool)])
@@ -141,6 +153,19 @@ def _rank_sets(topology: Topology) -> Iterator[Bools]:
                 yield inside
 
 
+def _of_parts(topology: Topology) -> Iterator[Bools]:
+    """Of every way to fall into parts one of each size, the last, and those that least can leave or enter."""
+    for label in tiers.parts(topology):
+        own = label[: topology.chips]
+        size = np.bincount(own)
+        chosen = {len(size) - 1} | {int(k) for k in np.unique(size, return_index=True)[1]}
+        begins, ends = label[topology.src], label[topology.dst]
+        for at in (begins, ends):
+            border = (at >= 0) & (begins != ends)
+            chosen.add(int(np.bincount(at[border], topology.bandwidth[border], len(size)).argmin()))
+        yield from (own == part for part in sorted(chosen))
+
+
 def _runs(chips: int) -> Iterator[Bools]:
     """The first half, then quarters, eighths and so on to 16 runs."""
     at = np.arange(chips)
@@ -148,6 +173,15 @@ def _runs(chips: int) -> Iterator[Bools]:
     for parts in (4, 8, 16):
         if chips >= 2 * parts:
             yield from (at * parts // chips == part for part in range(parts))
+
+
+def _of_slices(topology: Topology, anywhere: bool) -> Iterator[Bools]:
+    """Each slice, and intervals of each axis in all slices at once."""
+    yield from (topology.coords[:, 0] == s for s in range(topology.axes[0].length))
+    for a in range(1, len(topology.axes)):
+        yield from (
+            inside[topology.coords[:, a]] for inside in _thin(_intervals(topology, a, anywhere), _FEW)
+        )
 
 
 def _of_switches(topology: Topology, into: Bools) -> Iterator[Bools]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from . import orbits
 from .collective import ALL, REVERSE, Collective
 from .schedule import COPY, REDUCE, Schedule, Sends, join
 from .topology import Floats, Ints
@@ -32,7 +33,7 @@ def reverse(schedule: Schedule) -> Schedule:
     def pattern(i: int) -> Hashable:
         return ("reverse", schedule.key(last - i))
 
-    return replace(schedule, collective=now, make=make, pattern=pattern)
+    return replace(schedule, collective=now, make=make, pattern=pattern, orbit=orbits.reversed(schedule, op))
 
 
 def then(first: Schedule, second: Schedule, name: str) -> Schedule:
@@ -62,6 +63,7 @@ def then(first: Schedule, second: Schedule, name: str) -> Schedule:
         pattern=pattern,
         lanes=max(first.lanes, second.lanes),
         vertices=max(first.vertices, second.vertices),
+        orbit=orbits.joined(first, second),
     )
 
 
@@ -187,6 +189,7 @@ def chain_steps(phases: Sequence[Schedule], collective: Collective) -> Schedule:
         pattern=pattern,
         lanes=max(p.lanes for p in phases),
         vertices=max(p.vertices for p in phases),
+        orbit=None,
     )
 
 
@@ -216,13 +219,14 @@ def stretch(schedule: Schedule, pieces: int) -> Schedule:
         make=make,
         share=share,
         pattern=pattern,
+        orbit=None,
         _ends=[],
     )
 
 
 def shared(schedule: Schedule, share: Floats | None) -> Schedule:
     """The same schedule with other parts of D for its chunks."""
-    return replace(schedule, share=share, _ends=[])
+    return replace(schedule, share=share, orbit=None, _ends=[])
 
 
 def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
@@ -275,6 +279,7 @@ def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
         lanes=sum(p.lanes for p in phases),
         pattern=pattern,
         vertices=max(p.vertices for p in phases),
+        orbit=None,
         _ends=[],
     )
 
@@ -323,6 +328,7 @@ def relabel(schedule: Schedule, order: Ints) -> Schedule:
         groups=order[schedule.groups],
         make=make,
         vertices=max(schedule.vertices, int(order.max()) + 1),
+        orbit=None,
     )
 
 

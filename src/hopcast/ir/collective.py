@@ -1,5 +1,6 @@
 """What a collective must do: where each chunk starts and where it must end."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +76,51 @@ class Collective:
         return f"Collective({self.name}, ranks={self.ranks}, chunks={self.chunks})"
 
 
+class EveryPair(Collective):
+    """all_to_all with chunk ``src * n + dst``: its n^2 rows are made when they are asked for.
+
+    80 million of them on the largest pod, of which nothing that goes by symmetry needs one.
+    """
+
+    def __new__(
+        cls,
+        name: str,
+        ranks: int,
+        origin: Ints | None = None,
+        goal: Ints | None = None,
+        root: int = 0,
+        shift: int = 1,
+    ) -> "Collective":
+        """With columns, as `dataclasses.replace` calls it, it is an ordinary collective."""
+        if origin is None or goal is None:
+            return super().__new__(cls)
+        return Collective(name, ranks, origin, goal, root, shift)
+
+    def __init__(self, name: str, ranks: int) -> None:
+        for key, value in (("name", name), ("ranks", ranks), ("root", 0), ("shift", 1)):
+            object.__setattr__(self, key, value)
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return self.ranks * self.ranks
+
+    @property
+    def reduces(self) -> bool:
+        """Nothing is summed."""
+        return False
+
+    @functools.cached_property
+    def origin(self) -> Ints:  # type: ignore[override]
+        """Each rank n times."""
+        return np.repeat(np.arange(self.ranks, dtype=np.int32), self.ranks)
+
+    @functools.cached_property
+    def goal(self) -> Ints:  # type: ignore[override]
+        """All ranks, n times."""
+        return np.tile(np.arange(self.ranks, dtype=np.int32), self.ranks)
+
+
 def of(
     name: str, ranks: int, owner: AnyInts | None = None, *, root: int = 0, shift: int = 1, parts: int = 1
 ) -> Collective:
@@ -96,6 +142,8 @@ def of(
     ([0, 0, 1, 1], [0, 1, 0, 1])
     """
     n = ranks
+    if name == "all_to_all" and owner is None and parts == 1:
+        return EveryPair(name, n)
     whole = name in ("all_reduce", "broadcast", "reduce")
     if owner is None:
         count = parts if whole else n * n * parts if name == "all_to_all" else n * parts

@@ -241,8 +241,11 @@ def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) ->
 
 
 def _one_part_each(mesh: Mesh) -> tuple[Mesh, list[int]]:
-    """The mesh with each logical axis cut into the parts of physical axes it is made of; where each axis begins."""
-    names, lengths, factors, first = [], [], [], [0]
+    """The mesh with each logical axis cut into its parts of physical axes; where the parts of each begin."""
+    names: list[str] = []
+    lengths: list[int] = []
+    factors: list[tuple[Factor, ...] | None] = []
+    first = [0]
     for name, length, parts in zip(mesh.names, mesh.shape, mesh.factors, strict=True):
         whole = parts is None or len(parts) < 2
         names += [name] if whole else [f"{name}.{k}" for k in range(len(parts or ()))]
@@ -287,7 +290,9 @@ def _star(topology: Topology, axis: int, groups: Ints) -> tuple[float, float]:
     Each rank has one cable on this axis, all cables of a group end in one switch, and no two groups share
     one.
     """
-    links = np.flatnonzero(topology.axis == axis)
+    # Links between switches are no ports: ranks that meet in one switch do not cross them.
+    at_chips = np.minimum(topology.src, topology.dst) < topology.chips
+    links = np.flatnonzero((topology.axis == axis) & at_chips)
     src, dst = topology.src[links], topology.dst[links]
     hop = 2 * float(topology.latency[links].max(initial=0.0))
     up = src < topology.chips
@@ -301,10 +306,10 @@ def _star(topology: Topology, axis: int, groups: Ints) -> tuple[float, float]:
 
 
 def _tree(topology: Topology, axis: int, groups: Ints) -> tuple[float, float] | None:
-    """The same where a group's ranks are in as many machines, which share a cable to one switch among alike groups.
+    """The same where ranks of a group are each in a machine that alike groups share, all on one switch.
 
-    All groups do the same at the same time, so each has its part of a machine's cable: a machine holds one rank of
-    each of some groups, and all ranks of these groups are together in machines.
+    All groups do the same at the same time, so each has its part of a machine's cable: a machine holds one
+    rank of each of some groups, and all ranks of these groups are together in machines.
     """
     links = np.flatnonzero(topology.axis == axis)
     src, dst = topology.src[links], topology.dst[links]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +65,28 @@ def join(parts: list[Sends]) -> Sends:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Orbit:
+    """The sends of one rank, where all ranks do alike: every other send is one of these with all ranks moved.
+
+    To move is to go round a ring or a torus; chunks are renamed by it, but what is moved waits for what is moved.
+
+    Shapes: k sends of rank 0, g moves, n ranks.
+
+    Attributes:
+        step: ``int64[k]``, ascending.
+        out: The sends of rank 0.
+        into: Row i is row i of ``out`` moved so that it arrives at rank 0.
+        moves: ``int32[g, n]``: permutations of the ranks that commute and of which all moves consist. With none
+            of them *any* permutation of the ranks will do.
+    """
+
+    step: npt.NDArray[np.int64]
+    out: Sends
+    into: Sends
+    moves: Ints
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
     """Who sends which chunk to whom, in which step.
@@ -81,6 +104,7 @@ class Schedule:
         lanes: Lane numbers are below this.
         pattern: Step number to a key; steps with equal keys have the same src, dst and bytes. None: no two
             are known to be.
+        orbit: Gives the sends of one rank where all ranks of a group do alike; None: nothing is claimed.
     """
 
     collective: Collective
@@ -92,6 +116,7 @@ class Schedule:
     share: Floats | None = None
     lanes: int = 1
     pattern: Callable[[int], Hashable] | None = None
+    orbit: Callable[[], Orbit | None] | None = None
     _ends: list[Floats] = field(default_factory=list)
 
     @property
@@ -151,6 +176,11 @@ class Schedule:
         )
 
 
+def take(rows: Sends, at: npt.NDArray[np.integer[Any]]) -> Sends:
+    """Some of the sends, by row number."""
+    return Sends(rows.src[at], rows.dst[at], rows.chunk[at], rows.count[at], rows.op[at], rows.lane[at])
+
+
 def one_group(ranks: int) -> Ints:
     """The groups of a schedule that has one, on ranks 0..n-1."""
     return np.arange(ranks, dtype=np.int32)[None]
@@ -188,8 +218,7 @@ def from_columns(
     cut = np.searchsorted(step[order], np.arange(count + 1))
 
     def make(i: int) -> Sends:
-        at = order[cut[i] : cut[i + 1]]
-        return Sends(rows.src[at], rows.dst[at], rows.chunk[at], rows.count[at], rows.op[at], rows.lane[at])
+        return take(rows, order[cut[i] : cut[i + 1]])
 
     top = max([int(groups.max()), *(int(c.max()) for c in (rows.src, rows.dst) if len(c))]) + 1
     lanes = int(rows.lane.max()) + 1 if len(rows) else 1

@@ -11,7 +11,7 @@ from .topology import Axis, Topology
 
 
 def vertex(topology: Topology, text: str) -> int:
-    """The chip that ``3,3``, ``rank 15`` or ``15`` names; where there are hosts also ``1/3,3``, ``host:1/2``, ``dcn``.
+    """A vertex by name: ``3,3``, ``rank 15``; where there are hosts also ``1/3,3``, ``host:1/2``, ``dcn``.
 
     Raises:
         InputError: for coordinates, a rank, a slice or a host out of range.
@@ -32,7 +32,8 @@ def vertex(topology: Topology, text: str) -> int:
     parts = re.split(r"[,\s]+", said.removeprefix("rank").strip())
     if not all(p.isdecimal() for p in parts):
         raise InputError(
-            f"{text!r} is not a chip of {topology.name}; write coordinates such as {_example(topology)} or 'rank 5'"
+            f"{text!r} is not a chip of {topology.name}; "
+            f"write coordinates such as {_example(topology)} or 'rank 5'"
         )
     numbers = [int(p) for p in parts]
     if len(numbers) == 1 and (said.startswith("rank") or len(topology.axes) > 1 or not topology.is_grid):
@@ -66,11 +67,13 @@ def _numbers(topology: Topology, text: str, said: str) -> tuple[int, list[int]]:
     last = topology.place(topology.chips - 1)
     if not which.isdecimal() or not all(p.isdecimal() for p in parts):
         raise InputError(
-            f"{text!r} is no chip or host of {topology.name}; write {last}, 'rank 5' or {_last_host(topology)}"
+            f"{text!r} is no chip or host of {topology.name}; "
+            f"write {last}, 'rank 5' or {_last_host(topology)}"
         )
     if slices > 1 and not slash:
         raise InputError(
-            f"{text!r} does not say which of the {slices} slices; write it in front, as in {last} or {_last_host(topology)}"
+            f"{text!r} does not say which of the {slices} slices; "
+            f"write it in front, as in {last} or {_last_host(topology)}"
         )
     if int(which) >= slices:
         raise InputError(
@@ -93,7 +96,8 @@ def _host(topology: Topology, text: str) -> int:
     each = (topology.vertices - topology.chips - 1) // topology.axes[0].length
     if len(numbers) != 1 or numbers[0] >= each:
         raise InputError(
-            f"{text!r} is out of range; hosts of a slice of {topology.name} go from 0 to {each - 1}, as in {_last_host(topology)}"
+            f"{text!r} is out of range; hosts of a slice of {topology.name} go from 0 to {each - 1}, "
+            f"as in {_last_host(topology)}"
         )
     return topology.chips + which * each + numbers[0]
 
@@ -106,7 +110,8 @@ def _in_slice(topology: Topology, text: str) -> int:
         at = _coordinates(topology, text, numbers, axes)
         return int(np.ravel_multi_index((which, *at), topology.shape))
     raise InputError(
-        f"{text!r} has 1 coordinate; a slice of {topology.name} has {len(axes)}, as in {topology.place(topology.chips - 1)}"
+        f"{text!r} has 1 coordinate; a slice of {topology.name} has {len(axes)}, "
+        f"as in {topology.place(topology.chips - 1)}"
     )
 
 
@@ -114,7 +119,8 @@ def _coordinates(topology: Topology, text: str, numbers: list[int], axes: Sequen
     """The numbers, if there is one for each axis and none is beyond its end."""
     if len(numbers) != len(axes):
         raise InputError(
-            f"{text!r} has {len(numbers)} coordinates; {topology.name} has {len(axes)}, as in {topology.place(topology.chips - 1)}"
+            f"{text!r} has {len(numbers)} coordinates; {topology.name} has {len(axes)}, "
+            f"as in {topology.place(topology.chips - 1)}"
         )
     for number, axis in zip(numbers, axes, strict=True):
         if number >= axis.length:

@@ -55,7 +55,7 @@ def members(topology: Topology, inside: Bools, among: Bools) -> str:
         return ("chip " if len(chips) == 1 else "chips ") + " and ".join(
             topology.place(int(c)) for c in chips
         )
-    if not topology.is_grid:
+    if not (topology.is_grid or topology.is_slices):
         return f"{len(chips)} chips ({_runs(chips)})"
     said, box = [], 1
     for a, axis in enumerate(topology.axes):

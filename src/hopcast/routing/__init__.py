@@ -42,7 +42,8 @@ def assemble(
     """Routes from their columns; latency is added up over the links."""
     start = np.concatenate([[0], np.cumsum(hops)])
     # Added up route by route: like routes get the very same latency, and so does what starts with them.
-    latency = np.bincount(np.repeat(np.arange(len(hops)), hops), topology.latency[links], len(hops))
+    piece = np.repeat(np.arange(len(hops)), hops)
+    latency = np.asarray(np.bincount(piece, topology.latency[links], len(hops)), np.float64)
     if len(links) and np.all(topology.latency == topology.latency[0]):
         latency = hops * topology.latency[0]  # exact, where a difference of sums is not
     return Routes(pair.astype(np.int32), weight, start, links.astype(np.int32), latency)
@@ -51,9 +52,13 @@ def assemble(
 def routes(cluster: Cluster, src: Ints, dst: Ints) -> Routes:
     """Routes of the pairs ``src[i] -> dst[i]`` by the cluster's routing rule.
 
+    ``ecmp,seed=3`` names a rule with its seed.
+
     Raises:
         InputError: if dead links leave a pair without a route.
     """
-    rule = registry.load("routing", "routing rule", cluster.routing)
-    found: Routes = rule.routes(cluster.topology, np.asarray(src, np.int32), np.asarray(dst, np.int32))
+    name, _, seed = cluster.routing.partition(",seed=")
+    rule = registry.load("routing", "routing rule", name)
+    about = (cluster.topology, np.asarray(src, np.int32), np.asarray(dst, np.int32))
+    found: Routes = rule.routes(*about, int(seed)) if seed else rule.routes(*about)
     return found

@@ -78,7 +78,8 @@ def around(
     Args:
         topology: Its links of bandwidth 0 are dead.
         usual: Routes of all pairs.
-        src, dst: Ends of the pairs.
+        src: Where each pair begins.
+        dst: Where it ends.
         detours: The same network with the links that a detour may not take dead too.
     """
     dead: Floats = topology.bandwidth == 0

@@ -1,9 +1,10 @@
-"""Slices with hosts: inside a slice over its own links, between slices over PCIe, hosts and the data centre network.
+"""Slices with hosts: inside a slice over its own links, between slices over PCIe, hosts and the network.
 
-Chips of one slice are joined by dimension_order, or by twisted where its wrap-arounds are twisted, and a dead link is
-gone round inside the slice. Between slices data go from a chip to its host, over the network to the other chip's host,
-and to that chip. A host reaches chips of its own slice over PCIe: its own ones directly, others through the nearest of
-its own and from there over the links of the slice. Two hosts talk over the network.
+Chips of one slice are joined by dimension_order, or by twisted where its wrap-arounds are twisted, and a dead
+link is gone round inside the slice. Between slices data go from a chip to its host, over the network to the
+other chip's host, and to that chip. A host reaches chips of its own slice over PCIe: its own ones directly,
+others through the nearest of its own and from there over the links of the slice. Two hosts talk over the
+network.
 
 Source: Gordic 2026, Inside TPU and GPU clusters, part 1 (HBM, PCIe, host, DCN, host, PCIe, HBM).
 """
@@ -104,7 +105,7 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
 
 def _inner(topology: Topology, src: Ints, dst: Ints) -> Routes:
     """Between chips of one slice, as on the slice alone; dead links count as live."""
-    one = _one_slice(topology)
+    one = one_slice(topology)
     across = one.coords[one.dst] - one.coords[one.src]
     rule = twisted if bool((np.count_nonzero(across, axis=1) > 1).any()) else dimension_order
     found = rule.routes(one, src % one.chips, dst % one.chips)
@@ -113,7 +114,7 @@ def _inner(topology: Topology, src: Ints, dst: Ints) -> Routes:
     return assemble(topology, found.pair, found.weight, found.hops.astype(np.int64), links)
 
 
-def _one_slice(topology: Topology) -> Topology:
+def one_slice(topology: Topology) -> Topology:
     """The first slice by itself, all its links live and alike."""
     slices = topology.axes[0].length
     n, m = topology.chips // slices, int(inside(topology).sum()) // slices
@@ -164,7 +165,7 @@ def _spliced(topology: Topology, before: Longs, usual: Routes, after: Longs) -> 
 
 
 def _nearest(topology: Topology, outside: Outside, host: Ints, chip: Ints) -> Ints:
-    """The chip of each host that is fewest hops along the axes from a chip of the same slice; of those the first."""
+    """The chip of each host that is fewest hops along the axes from a chip of its slice; the first such."""
     found = np.zeros(len(host), np.int32)
     for i, (machine, goal) in enumerate(zip(host, chip, strict=True)):
         mine = np.flatnonzero(outside.host == machine)

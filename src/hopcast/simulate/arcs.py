@@ -103,6 +103,22 @@ def _earlier(first: Touches, then: Touches, step: Longs, nodes: int) -> tuple[Lo
     return np.concatenate(before), np.concatenate(after), nodes
 
 
+def earlier(first: Touches, then: Touches, step: Longs) -> tuple[Longs, Longs]:
+    """All pairs of sends of which the second waits for the first, in order of the second.
+
+    Shapes: both ``int64[pairs]``. There may be a pair for each two touches of a cell.
+    """
+    span = int(step[-1]) + 1
+    time = first.key * span + step[first.row]
+    order = np.argsort(time, kind="stable")
+    low = np.searchsorted(time[order], then.key * span)
+    many = np.searchsorted(time[order], then.key * span + step[then.row]) - low
+    nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+    before, after = first.row[order[np.repeat(low, many) + nth]], np.repeat(then.row, many)
+    pair = np.unique(after * len(step) + before)
+    return pair % len(step), pair // len(step)
+
+
 def _gates(time: Longs, row: Longs, span: int, wanted: Longs, nodes: int) -> tuple[Longs, Longs, Longs]:
     """Gates of the cells that someone waits for: arcs (before, after) and the gate of each touch."""
     new = np.append(True, time[1:] != time[:-1])

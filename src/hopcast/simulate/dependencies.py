@@ -32,10 +32,9 @@ class Waits:
             nth = np.arange(int(arcs.sum())) - np.repeat(np.cumsum(arcs) - arcs, arcs)
             target, cause = self._after[np.repeat(self._start[front], arcs) + nth], np.repeat(by, arcs)
             np.subtract.at(self.pending, target, 1)
-            target, first = np.unique(target, return_index=True)
-            cause = cause[first]
             open_now = self.pending[target] == 0
-            target, cause = target[open_now], cause[open_now]
+            target, first = np.unique(target[open_now], return_index=True)
+            cause = cause[open_now][first]
             is_send = target < self._sends
             free.append(target[is_send])
             blame.append(cause[is_send])
@@ -57,7 +56,8 @@ def waits(step: Longs, rows: Sends, chunks: int) -> Waits:
     )
     data = _earlier(write, row, read, row, step)
     clobber = _earlier(read, row, write, row, step)
-    arcs = np.unique(np.concatenate([data, clobber], 1), axis=1) if data.size + clobber.size else data
+    pairs = np.unique(np.concatenate([before * count + after for before, after in (data, clobber)]))
+    arcs = np.stack([pairs // max(count, 1), pairs % max(count, 1)])
     lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
     _, turn = np.unique(lane * (int(step.max(initial=0)) + 1) + step, return_inverse=True)
     gates = int(turn.max(initial=-1)) + 1

@@ -40,7 +40,8 @@ class State(NamedTuple):
         arc: ``int64[n + 1]``: node i is waited for by ``target[arc[i]:arc[i + 1]]``.
         pending: ``int32[n]``: arcs that a node still waits for.
         ready, start, end, blame, pieces: ``[s]``; pieces are those still to arrive.
-        status, rest, rate, since, opens, finish: ``[p]``; rest is what was left at ``since``.
+        status, rest, rate, since, opens, finish: ``[p]``; rest is what was left at ``since``; opens is when the first
+            byte leaves, and later the end that a new rate gives.
         seat: ``int64[m + 1]``: the pieces that flow over link l are in ``seated[seat[l]:seat[l] + taken[l]]``.
         users, room, share: ``[m]`` of one filling; crowd counts all flows of a link.
         hot: Links to look at; ``is_hot`` marks them.
@@ -319,7 +320,9 @@ def _fix(s: State, piece: int, level: float) -> None:
     s.status[piece] = FLOWING
     if level != s.rate[piece]:
         s.rate[piece] = level
-        s.finish[piece] = s.clock[0] + s.rest[piece] / level
+        s.opens[piece] = s.clock[0] + s.rest[piece] / level
+    else:
+        s.opens[piece] = s.finish[piece]
     route = s.route[piece]
     for x in range(s.hop[route], s.hop[route + 1]):
         link = s.link[x]
@@ -335,12 +338,16 @@ def _schedule_ends(s: State) -> None:
     count = s.count[ENDS]
     if free * 4 > count:
         for i in range(free):
-            if s.ends_where[s.free[i]] < 0:
-                s.ends_where[s.free[i]] = count
-                s.ends_heap[count] = s.free[i]
+            piece = s.free[i]
+            s.finish[piece] = s.opens[piece]
+            if s.ends_where[piece] < 0:
+                s.ends_heap[count] = piece
                 count += 1
         heap.order(s.ends_heap, s.ends_where, s.finish, count)
     else:
         for i in range(free):
-            count = heap.push(s.ends_heap, s.ends_where, s.finish, count, s.free[i])
+            piece = s.free[i]
+            if s.opens[piece] != s.finish[piece] or s.ends_where[piece] < 0:
+                s.finish[piece] = s.opens[piece]  # one by one: a heap stands one wrong key at a time
+                count = heap.push(s.ends_heap, s.ends_where, s.finish, count, piece)
     s.count[ENDS] = count

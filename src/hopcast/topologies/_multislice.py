@@ -1,12 +1,12 @@
 """Slices whose chips also meet outside: chip - host over PCIe, host - data centre network over NICs.
 
-Vertices are the chips of all slices, slice after slice, then their hosts in the same order, then the data centre
-network as one switch that never blocks. Axis 0, ``dcn``, counts slices; its links are PCIe and NICs. The other axes
-are those of a slice. Links between chips come first, slice after slice in one order, so that link i of slice s is
-``s * (links of a slice) + i``.
+Vertices are the chips of all slices, slice after slice, then their hosts in the same order, then the data
+centre network as one switch that never blocks. Axis 0, ``dcn``, counts slices; its links are PCIe and NICs.
+The other axes are those of a slice. Links between chips come first, slice after slice in one order, so that
+link i of slice s is ``s * (links of a slice) + i``.
 
-Source: Gordic 2026, Inside TPU and GPU clusters, part 1 (data between slices go HBM, PCIe, host, DCN, host, PCIe, HBM;
-a v5e host has a block of 2 x 4 chips); jax-ml scaling-book, chapter TPUs (PCIe and DCN of a chip).
+Source: Gordic 2026, Inside TPU and GPU clusters, part 1 (data between slices go HBM, PCIe, host, DCN, host,
+PCIe, HBM; a v5e host has a block of 2 x 4 chips); jax-ml scaling-book, chapter TPUs (PCIe and DCN of a chip).
 """
 
 import itertools
@@ -21,7 +21,7 @@ from hopcast.ir.topology import Axis, Ints, Topology
 
 @dataclass(frozen=True)
 class Outside:
-    """How the chips of a slice reach its hosts and other slices. Rates one way, bytes/s; latencies in seconds.
+    """How the chips of a slice reach its hosts and other slices: bytes/s one way, and seconds.
 
     Attributes:
         pcie: Of each chip's own link to its host.
@@ -39,8 +39,8 @@ class Outside:
 def block_of(shape: Sequence[int], host: Sequence[int]) -> tuple[int, ...]:
     """The block of chips that one host holds, with its axes in the first order that tiles the slice.
 
-    The shorter sides come first, so a v5e host has 2 chips along x and 4 along y where both orders fit. A slice that
-    is smaller than a block along an axis cuts the block there.
+    The shorter sides come first, so a v5e host has 2 chips along x and 4 along y where both orders fit. A
+    slice that is smaller than a block along an axis cuts the block there.
 
     Args:
         shape: Lengths of the slice.
@@ -49,8 +49,10 @@ def block_of(shape: Sequence[int], host: Sequence[int]) -> tuple[int, ...]:
     Raises:
         ValueError: if no order of the block tiles the slice.
 
-    >>> block_of((16, 16), (4, 2)), block_of((4, 2), (4, 2)), block_of((2, 2), (4, 2)), block_of((1, 2, 2), (2, 2, 1))
-    ((2, 4), (4, 2), (2, 2), (1, 2, 2))
+    >>> block_of((16, 16), (4, 2)), block_of((4, 2), (4, 2)), block_of((2, 2), (4, 2))
+    ((2, 4), (4, 2), (2, 2))
+    >>> block_of((4, 4, 8), (2, 2, 1)), block_of((1, 2, 2), (2, 2, 1))
+    ((2, 2, 1), (1, 2, 2))
     """
     orders = sorted(set(itertools.permutations([*host, *[1] * (len(shape) - len(host))])))
     # 2x2x1 blocks lie in the plane of the first axes, 2x4 ones along the last.
@@ -75,7 +77,8 @@ def build(name: str, one: Topology, slices: int, block: Sequence[int], outside: 
         outside: Rates and latencies.
 
     >>> from hopcast.topologies import mesh
-    >>> two = build("two", mesh.build("mesh:2x4", (2, 4), 45e9, 1e-6), 2, (2, 2), Outside(16e9, 3e9, 1e-6, 1e-5))
+    >>> one = mesh.build("mesh:2x4", (2, 4), 45e9, 1e-6)
+    >>> two = build("two", one, 2, (2, 2), Outside(16e9, 3e9, 1e-6, 1e-5))
     >>> two.chips, two.vertices, two.links, two.shape, two.place(8), two.place(17)
     (16, 21, 80, (2, 2, 4), '1/0,0', 'host 0/1')
     """
@@ -119,7 +122,8 @@ def build(name: str, one: Topology, slices: int, block: Sequence[int], outside: 
 def _hosts(one: Topology, block: Sequence[int]) -> Ints:
     """The host of each chip of a slice, numbered row-major over blocks."""
     blocks = [-(-length // b) for length, b in zip(one.shape, block, strict=True)]
-    return np.ravel_multi_index(tuple((one.coords // np.array(block)).T), tuple(blocks)).astype(np.int32)
+    at = tuple((one.coords // np.array(block)).T)
+    return np.asarray(np.ravel_multi_index(at, tuple(blocks)), np.int32)
 
 
 def _repeat(ends: Ints, chips: int, slices: int) -> Ints:

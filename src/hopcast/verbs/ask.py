@@ -140,7 +140,8 @@ def question(
             f"1 to {where.group.ranks - 1}"
         )
     hint = Hint(nbytes, alpha, hint.root, shift, seed)
-    return Question(where.cluster, name, where.mesh, where.over, where.group, nbytes, hint), where
+    said = size if isinstance(size, str) else ""
+    return Question(where.cluster, name, where.mesh, where.over, where.group, nbytes, hint, said=said), where
 
 
 def _size(size: str | float, collective: str | Schedule, where: Place, per_rank: bool) -> float:

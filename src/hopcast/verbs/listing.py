@@ -2,7 +2,7 @@
 
 import importlib
 
-from hopcast import algorithms, chips, registry
+from hopcast import algorithms, chips, machines, registry
 from hopcast.ir.collective import NAMES
 from hopcast.names import pick
 from hopcast.result import Result, Row
@@ -46,14 +46,15 @@ def _rows(kind: str) -> list[Row]:
         generic = [
             {"name": f"{row['name']}:SHAPE", "what": row["what"]}
             for row in _rows("topologies")
-            if row["name"] != "twisted_torus"
+            if row["name"] not in ("twisted_torus", "fat_tree")
         ]
         slices = [
             {"name": f"{name}:SHAPE", "what": f"slice of {chips.load(name).title}"}
             for name in chips.names()
             if chips.load(name).axes
         ]
-        return [*slices, *generic, {"name": "./FILE.toml", "what": "a cluster of your own"}]
+        own = {"name": "./FILE.toml", "what": "a cluster of your own"}
+        return [*slices, *map(_machine, machines.names()), *generic, own]
     if kind == "formats":
         return [{"name": name, "what": what} for name, what in _FORMATS.items()]
     return [{"name": name, "what": _first_line(f"hopcast.{kind}.{name}")} for name in registry.found(kind)]
@@ -74,7 +75,7 @@ def _algorithm(one: algorithms.Algorithm) -> Row:
 
 
 def _chip(chip: chips.Chip) -> Row:
-    link = chip.figures.get("ici.bandwidth")
+    link = chip.figures.get("ici.bandwidth") or chip.figures.get("nvlink.bandwidth")
     hbm, flops = chip.figures.get("hbm.bandwidth"), chip.figures.get("flops.bf16")
     return {
         "name": chip.name,
@@ -84,6 +85,13 @@ def _chip(chip: chips.Chip) -> Row:
         "hbm_GBps": hbm and hbm.value / 1e9,
         "bf16_TFLOPs": flops and flops.value / 1e12,
     }
+
+
+def _machine(name: str) -> Row:
+    machine = machines.load(name)
+    shape = "NODESxGPUS" if name == "fat-tree" else f"{machine.unit.upper()}S"
+    what = machine.title if name == "fat-tree" else f"{machine.unit}s of {machine.title}"
+    return {"name": f"{name}:{shape}", "what": what}
 
 
 def _first_line(module: str) -> str:

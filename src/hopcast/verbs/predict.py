@@ -13,6 +13,7 @@ from hopcast.result import Result, Row
 from hopcast.units import show_seconds, show_size
 
 from . import ask
+from ._stages import stages
 
 IDEAL = "ideal: links at their rated one-way bandwidth; real machines reach 80-95 % of this"
 SHOWN = (
@@ -140,7 +141,7 @@ def _notes(a: Answer, row: Row, explain: bool) -> list[str]:
     notes = [
         f"{f['code']}: {f['text']}" + (f"\n  try: {f['try']}" if f["try"] else "") for f in row["findings"]
     ]
-    return (_explain(a) if explain else []) + notes
+    return (_explain(a) if explain else []) + stages(a) + notes
 
 
 def _explain(a: Answer) -> list[str]:

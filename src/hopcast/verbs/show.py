@@ -1,19 +1,31 @@
 """show: what a cluster is: chips, links, axes and wraps, hosts, bandwidths, diameter, bisection."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from hopcast.graph.distance import Searched
+from hopcast.graph.distance import distances as from_each
 from hopcast.graph.search import Neighbours
+from hopcast.graph.usable import usable
 from hopcast.ir.cluster import Cluster
-from hopcast.ir.topology import Topology
+from hopcast.ir.topology import Axis, Floats, Ints, Topology
 from hopcast.result import Result, Row
-from hopcast.units import show_rate, show_size
+from hopcast.routing import hosts, routes
+from hopcast.units import show_rate, show_seconds, show_size
 
-from . import ask
+from . import _levels, ask
 from .bisect import worst_halving
 
 _SCAN = 4096  # chips up to which every distance is searched when links are not alike
+_SCAN_SWITCHED = 512  # of 1,024 chips with switches as many, evenly spaced; fewer of more
+# What a pod has of each, in the order in which it is read.
+_COUNTS = (
+    "su", "nvswitches", "leaf_switches", "spine_switches", "core_switches", "node_leaf_cables",
+    "leaf_spine_cables", "spine_core_cables",
+)  # fmt: skip
 
-_UNIT = {"bandwidth": show_rate, "capacity": show_size}
+_UNIT = {"bandwidth": show_rate, "capacity": show_size, "latency": show_seconds}
 
 
 def show(cluster: str | Cluster) -> Result:
@@ -31,7 +43,7 @@ def show(cluster: str | Cluster) -> Result:
     where = ask.cluster_of(cluster)
     topology = where.topology
     injection = np.bincount(topology.src, topology.bandwidth, topology.vertices)[: topology.chips] / 1e9
-    diameter, mean = distances(topology)
+    diameter, mean = _routed(where) if where.facts.get("domains") else distances(topology)
     cut = worst_halving(topology)
     facts = where.facts
     row: Row = {
@@ -42,10 +54,11 @@ def show(cluster: str | Cluster) -> Result:
         "vms": facts.get("vms"),
         "nodes": facts.get("nodes"),
         "domains": facts.get("domains"),
+        **{k: facts[k] for k in _COUNTS if facts.get(k)},
         "links": topology.links,
         "cables": topology.links // 2,
         "axes": [{"name": a.name, "length": a.length, "wraps": a.wraps} for a in topology.axes],
-        "levels": _levels(where),
+        "levels": _levels.levels(where),
         "diameter": diameter,
         "mean_hops": mean,
         "link_GBps": _one(topology.bandwidth / 1e9),
@@ -54,7 +67,7 @@ def show(cluster: str | Cluster) -> Result:
         "bisection_GBps": cut.one_way / 1e9,
         "hop_latency_us": _one(topology.latency * (1 if topology.is_grid else 2) * 1e6),
     }
-    counts = " x ".join(str(n) for n in topology.shape)
+    counts = " x ".join(_counted(a) for a in topology.axes)
     title = f"{where.name}: {counts} = {topology.chips} chips"
     shown = [k for k, v in row.items() if v is not None and v != []]
     listed = figures(where)
@@ -70,22 +83,10 @@ def _one(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | N
     return float(values[0]) if len(values) and np.all(values == values[0]) else None
 
 
-def _levels(where: Cluster) -> list[Row]:
-    """Bandwidth hierarchy: what one chip has at each level, widest first."""
-    names = (("vmem", "VMEM"), ("hbm", "HBM"), ("ici", "ICI link"), ("pcie", "PCIe"), ("dcn", "DCN"))
-    found = []
-    for key, name in names:
-        figure = where.figures.get(f"{key}.bandwidth")
-        if figure is not None:
-            degree = (
-                where.topology.axes and int(np.bincount(where.topology.src, minlength=1).max(initial=0))
-                if key == "ici"
-                else 1
-            )
-            found.append(
-                {"name": name, "degree": degree, "link_GBps": figure.value / 1e9, "collective_GBps": None}
-            )
-    return found
+def _counted(axis: Axis) -> str:
+    """An axis with what it counts, where that has a name: ``8 racks``."""
+    words = {"node": "nodes", "rack": "racks", "gpu": "GPUs"}
+    return f"{axis.length} {words[axis.name]}" if axis.name in words else str(axis.length)
 
 
 def figures(where: Cluster) -> str:
@@ -101,9 +102,11 @@ def figures(where: Cluster) -> str:
 def distances(topology: Topology) -> tuple[int, float]:
     """Hops between the two chips farthest apart, and the mean over all pairs, self included.
 
-    On grids without twists by the axes; else by breadth-first search from every chip, or from one of a
-    symmetric network.
+    Of several slices, within one. On grids without twists by the axes; else by breadth-first search from
+    every chip, or from one of a symmetric network.
     """
+    if topology.is_slices:
+        return distances(hosts.one_slice(topology))
     axes = topology.axes
     if topology.is_grid and not _twisted(topology) and np.all(topology.bandwidth > 0):
         per_axis = [np.abs(np.subtract.outer(np.arange(a.length), np.arange(a.length))) for a in axes]
@@ -111,6 +114,8 @@ def distances(topology: Topology) -> tuple[int, float]:
             np.minimum(d, a.length - d) if a.wraps else d for d, a in zip(per_axis, axes, strict=True)
         ]
         return sum(int(d.max()) for d in per_axis), float(sum(d.mean() for d in per_axis))
+    if not topology.is_grid:
+        return _crossings(topology)
     near = Neighbours(topology)
     sources = (
         range(topology.chips)
@@ -118,8 +123,40 @@ def distances(topology: Topology) -> tuple[int, float]:
         else range(0, topology.chips, topology.chips // _SCAN)
     )
     far = np.stack([near.hops(s)[: topology.chips] for s in sources])
-    crossing = 1 if topology.is_grid else 2  # a switch is a vertex, and crossing it one hop
-    return int(far.max()) // crossing, float(far.mean()) / crossing
+    return int(far.max()), float(far.mean())
+
+
+def _counted_links(topology: Topology) -> Floats:
+    """``float64[m]``: 0 of links from a switch to a chip, else 1: crossing a switch is one hop."""
+    return np.where((topology.src >= topology.chips) & (topology.dst < topology.chips), 0.0, 1.0)
+
+
+def _sources(chips: int) -> Ints:
+    """Chips from which distances are taken: all, or evenly spaced ones."""
+    many = _SCAN_SWITCHED * 1024 // max(chips, 1024)
+    return np.unique(np.linspace(0, chips - 1, min(chips, many)).astype(np.int32))
+
+
+def _crossings(topology: Topology) -> tuple[int, float]:
+    """The same with switches, by breadth-first search."""
+    counted = replace(topology, latency=_counted_links(topology))
+    found = from_each(usable(counted), _sources(topology.chips))
+    assert isinstance(found, Searched)
+    far = found.seconds[:, : topology.chips]
+    return int(far.max()), float(far.mean())
+
+
+def _routed(where: Cluster) -> tuple[int, float]:
+    """The same of nodes, along the routes that data take: no GPU passes on what is for others."""
+    sources, chips = _sources(where.topology.chips), where.topology.chips
+    src, dst = np.repeat(sources, chips), np.tile(np.arange(chips, dtype=np.int32), len(sources))
+    found = routes(where, src, dst)
+    hops = np.bincount(
+        np.repeat(found.pair, found.hops),
+        np.repeat(found.weight, found.hops) * _counted_links(where.topology)[found.links],
+        len(src),
+    )
+    return int(hops.max()), float(hops.mean())
 
 
 def _twisted(topology: Topology) -> bool:

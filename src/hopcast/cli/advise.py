@@ -1,0 +1,57 @@
+"""Which slice of so many chips: every shape and generation, ranked by predicted time."""
+
+from typing import Annotated
+
+import typer
+
+from hopcast.cli import _options as o
+
+
+def command(
+    context: typer.Context,
+    collective: o.CollectiveArgument,
+    chips: Annotated[int, typer.Option("--chips", metavar="N", help="Chips of one slice.")],
+    size: o.SizeOption,
+    on: Annotated[
+        list[str] | None,
+        typer.Option("--on", metavar="CHIP", help="A generation, as v5e or v5p,latency=0. Repeatable."),
+    ] = None,
+    algorithm: Annotated[
+        str,
+        typer.Option("--algorithm", metavar="NAME", help="best, auto (the machine's software), or a name."),
+    ] = "best",
+    price: o.PriceOption = None,
+    combine: o.CombineOption = o.Combine.ADD,
+    per_rank: o.PerRankOption = False,
+    root: o.RootOption = "0",
+    shift: o.ShiftOption = 1,
+    seed: o.SeedOption = 0,
+    format: o.FormatOption = o.Format.TABLE,
+) -> None:
+    """Rank the slices of so many chips by how long a collective over all of them takes.
+
+    Every shape that can be had is a row, twisted ones apart, with the axes that are closed. Without --on
+    all generations are tried. price says what the time is: the formula where it is exact, else flows, or
+    steps (a barrier after each) where the slice is too large to simulate by default.
+
+    Example:
+      hopcast advise all_gather --chips 16 --on v5e --on v5p --size 1GiB
+      hopcast advise all_to_all --chips 128 --on v5p --size 1GiB --algorithm direct --price steps
+    """
+    from hopcast.cli import _output
+    from hopcast.verbs.advise import advise
+
+    result = advise(
+        collective,
+        chips=chips,
+        size=size,
+        on=on or [],
+        algorithm=algorithm,
+        price=price or "",
+        combine=combine,
+        per_rank=per_rank,
+        root=root,
+        shift=shift,
+        seed=seed,
+    )
+    _output.show(result, format, context.obj)

@@ -1,0 +1,216 @@
+"""The rules of flows (see `reference`), fast: compiled, and by shortcuts where these give the same answer.
+
+Three ways, of which the first that fits is taken:
+
+- `relay`: sends never meet on a link, and all ranks do alike. Maxima and sums over vectors, any speeds of links.
+- `symmetry`: besides, all links of a kind are alike. One rank's sends stand for all.
+- `general`: every send, event by event. Sends that start together, of equal bytes and latency, end with the busiest
+  link and need no events (`wave`).
+"""
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopcast.interpret import cells
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.schedule import Schedule, Sends, join, sends
+from hopcast.ir.topology import Floats
+from hopcast.names import InputError
+
+from . import network, plain, reference, relay, symmetry
+from .arcs import Touches, arcs
+from .network import Longs, Problem
+from .ran import Ran
+from .stuck import explain
+
+MOST_SENDS = 8_000_000  # about 3 GiB; of sends that all wait for nothing the engine takes as many again
+_PATIENCE = 10_000  # array operations, about half a second: as long as it takes to load numba (2 cores, 2026-11)
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Flows(reference.Flows):
+    """What happened, and how it was found out.
+
+    Attributes:
+        how: Which way was taken, in words.
+        solved: Sends that were simulated one by one.
+        latency: Seconds of the critical path in which a send waits for its first byte.
+    """
+
+    how: str = ""
+    solved: int = 0
+    latency: float = 0.0
+
+    @property
+    def detailed(self) -> bool:
+        """Whether the columns of sends are there; without them ``critical_path`` is empty."""
+        return len(self.rows) > 0 or self.seconds == 0
+
+    def critical_latency(self) -> float:
+        """Seconds of the critical path in which a send waits for its first byte."""
+        return self.latency
+
+
+def simulate(
+    schedule: Schedule,
+    cluster: Cluster,
+    size: float,
+    gamma: float = 0.0,
+    shortcut: bool = True,
+    detail: bool = True,
+    progress: Progress | None = None,
+) -> Flows:
+    """Run a schedule on a cluster.
+
+    Args:
+        schedule: On the cluster's ranks.
+        cluster: Gives routes, bandwidths and latencies.
+        size: D of one group, bytes.
+        gamma: Seconds to reduce one byte at the receiver.
+        shortcut: Whether to use symmetry where the schedule and the cluster have it. The answer is the same.
+        detail: Whether the times of all sends are wanted; shortcuts do not give them.
+        progress: Called now and then with the part that is done.
+
+    Raises:
+        InputError: if the schedule has too many sends without a shortcut, or sends are stuck.
+
+    >>> from hopcast.algorithms import get
+    >>> from hopcast.clusters import cluster
+    >>> from hopcast.ir.group import Hint
+    >>> from hopcast.ir.mesh import group, physical
+    >>> c = cluster("torus:4x4x4,bandwidth=45GB/s,latency=0")
+    >>> s = get("direct").build("all_to_all", group(c, physical(c.topology), ()), Hint())
+    >>> short, full = simulate(s, c, 2**30, detail=False), simulate(s, c, 2**30)
+    >>> round(short.seconds * 1e6, 6), short.how
+    (186.413511, "one rank's sends stand for all: 63 for 4,032 sends, 6 classes of links")
+    >>> bool(np.isclose(full.seconds, short.seconds, rtol=1e-12)), full.solved
+    (True, 4032)
+    """
+    if shortcut and not detail:
+        found = _short(schedule, cluster, size, gamma, progress)
+        if found is not None:
+            return found
+    if importlib.util.find_spec("numba") is None:
+        return _by_reference(schedule, cluster, size, gamma)
+    step, rows = _listed(schedule)
+    problem = _problem(schedule, cluster, size, gamma, step, rows)
+    seconds = _wave(problem) if shortcut and not detail else None
+    if seconds is not None:
+        lag = float(problem.paths.lag[0])
+        return _brief(seconds, lag, problem.load(), 0, f"one wave of {len(rows):,} equal sends", 0)
+    ran = _compiled(problem, progress)
+    assert ran is not None
+    if ran.left.any():
+        raise InputError(explain(schedule, cluster, rows, step, problem, ran))
+    return Flows(
+        ran.seconds, problem.load(), ran.ready, ran.start, ran.end, ran.blame, step, rows, ran.events,
+        f"every send: {len(rows):,}, {problem.pieces:,} flows", len(rows), ran.latency(),
+    )  # fmt: skip
+
+
+def _brief(seconds: float, latency: float, load: Floats, events: int, how: str, solved: int) -> Flows:
+    """Without the columns of sends."""
+    none, no = np.zeros(0), np.zeros(0, np.int64)
+    return Flows(seconds, load, none, none, none, no, no, sends([], [], []), events, how, solved, latency)
+
+
+def _short(
+    schedule: Schedule, cluster: Cluster, size: float, gamma: float, progress: Progress | None
+) -> Flows | None:
+    """By symmetry; None where there is none."""
+    if schedule.orbit is None:
+        return None
+    if schedule.step_count > 1:
+        passed = relay.relay(schedule, cluster, size, gamma, progress)
+        if passed is not None:
+            how = f"sends never meet: one rank's {passed.sends:,} stand for {passed.sends * schedule.groups.size:,}"
+            return _brief(passed.seconds, passed.latency, passed.load, 0, how, passed.sends)
+    quotient = symmetry.problem(schedule, cluster, size, gamma)
+    if quotient is None:
+        return None
+    problem, classes = quotient
+    ran = plain.run(problem, _PATIENCE) or _compiled(problem, progress)
+    if ran is None:
+        return None
+    one = len(problem.volume)
+    how = f"one rank's sends stand for all: {one:,} for {one * schedule.groups.size:,} sends, "
+    how += f"{len(classes.size)} classes of links"
+    return _brief(ran.seconds, ran.latency(), problem.load()[classes.of], ran.events, how, one)
+
+
+def _compiled(problem: Problem, progress: Progress | None) -> Ran | None:
+    """By the compiled engine; None where there is none."""
+    if importlib.util.find_spec("numba") is None:
+        return None
+    from . import general  # numba is imported only where it is needed
+
+    return general.run(problem, progress)
+
+
+def _by_reference(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> Flows:
+    """The definition itself, where nothing can be compiled."""
+    r = reference.simulate(schedule, cluster, size, gamma)
+    how = "the reference engine, slower: numba is not installed"
+    return Flows(
+        r.seconds, r.load, r.ready, r.start, r.end, r.blame, r.step, r.rows, r.events, how, len(r.rows),
+        r.critical_latency(),
+    )  # fmt: skip
+
+
+def _listed(schedule: Schedule) -> tuple[Longs, Sends]:
+    """All sends and their steps, if they are not too many."""
+    parts, count = [], 0
+    most = MOST_SENDS * (2 if schedule.step_count == 1 else 1)
+    for part in schedule.steps():
+        parts.append(part)
+        count += len(part)
+        if count > most:
+            raise InputError(
+                f"flows of more than {most:,} sends ({schedule!r}) are too many where neither ranks nor links are "
+                "all alike; use --price steps"
+            )
+    return np.repeat(np.arange(len(parts)), [len(p) for p in parts]), join(parts)
+
+
+def _problem(
+    schedule: Schedule, cluster: Cluster, size: float, gamma: float, step: Longs, rows: Sends
+) -> Problem:
+    """All sends on all links."""
+    from . import arcs_engine  # compiled, as `general` is
+
+    pair, src, dst = network.pairs(rows, max(schedule.vertices, cluster.topology.vertices))
+    found = network.paths(cluster, src, dst)
+    volume = schedule.bytes(rows, size)
+    vertices = max(schedule.vertices, cluster.topology.vertices)
+    if schedule.step_count > 1 and vertices * schedule.chunks <= arcs_engine.MOST_CELLS:
+        wait = arcs_engine.compiled(step, rows, vertices, schedule.chunks)
+    else:
+        row, chunk = cells(rows, schedule.chunks) if schedule.step_count > 1 else (np.zeros(0, np.int64),) * 2
+        read, write = (Touches(row, v[row].astype(np.int64) * schedule.chunks + chunk) for v in (rows.src, rows.dst))
+        lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
+        wait = arcs(step, read, write, lane)
+    return Problem(cluster.topology.bandwidth, found, pair, volume, gamma * volume * (rows.op == 1), wait)
+
+
+def _wave(problem: Problem) -> float | None:
+    """Seconds of flows that all start together with equal bytes; None of any others.
+
+    No flow is ever slower than an equal part of its most crowded link at the start, so all have ended when the busiest
+    link could have carried its load; and before that link has, not all have ended.
+    """
+    paths = problem.paths
+    if not len(problem.volume) or len(problem.arcs.target) or problem.after.any():
+        return None
+    volume = problem.volume[0]
+    alike = np.all(problem.volume == volume) and np.all(paths.lag == paths.lag[0])
+    if not alike or np.any(paths.weight != 1.0) or np.any(np.diff(paths.hop) == 0):
+        return None
+    load = problem.load()
+    used = load > 0
+    if np.any(problem.capacity[used] <= 0):
+        return None
+    return float(paths.lag[0] + (load[used] / problem.capacity[used]).max())

@@ -1,0 +1,186 @@
+"""Sends that never meet: every link serves one lane of one rank, so each send has its whole route to itself.
+
+Then nothing has to be shared and a send is received when its data are there and its lane is free, plus latency, plus
+bytes over the slowest link of its route: maxima and sums. With all ranks doing alike, one vector over the ranks for each
+send of rank 0 is all there is to compute, whatever the speeds of the links.
+
+Source: Baccelli et al. 1992, Synchronization and Linearity, section 1.2 (max-plus recurrences of event graphs).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import itemgetter
+
+import numpy as np
+import numpy.typing as npt
+
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.schedule import Orbit, Schedule
+from hopcast.ir.topology import Floats
+from hopcast.routing import routes
+
+from .arcs import Touches, earlier
+from .network import Longs
+from .symmetry import touches
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Relayed:
+    """What came of it: seconds in all, latency along the critical path, bytes over each link, sends of one rank."""
+
+    seconds: float
+    latency: float
+    load: Floats
+    sends: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """One kind of send: to where ranks send, and what it costs each.
+
+    Shapes: n ranks in each of g groups; a scalar ``[1, 1]`` where all are equal.
+
+    Attributes:
+        to: ``int64[n]``: the rank to which each rank sends.
+        lag: ``float64[g, n]``: latency of each rank's route.
+        slow: ``float64[g, n]``: seconds per byte on it.
+        wires: ``int32[...]``: all links that the ranks use.
+    """
+
+    to: Longs
+    lag: Floats
+    slow: Floats
+    wires: Longs
+
+
+def relay(
+    schedule: Schedule, cluster: Cluster, size: float, gamma: float, progress: Progress | None = None
+) -> Relayed | None:
+    """Simulate a schedule in which ranks do alike and sends never meet; None of any other.
+
+    Cost: a few vector operations over the ranks for each send of rank 0.
+    """
+    orbit = None if schedule.orbit is None else schedule.orbit()
+    if orbit is None or not len(orbit.moves) or not len(orbit.step):
+        return None
+    lane = orbit.out.lane.astype(np.int64)
+    kind = lane * schedule.vertices + orbit.out.dst
+    if len(np.unique(orbit.step * (int(kind.max()) + 1) + kind)) < len(kind):
+        return None  # a rank sends twice over the same route in one step
+    ways, way = _ways(schedule, cluster, orbit, kind)
+    if ways is None:
+        return None
+    volume = schedule.bytes(orbit.out, size)
+    load = np.zeros(cluster.topology.links)
+    for w, total in zip(ways, np.bincount(way, volume, len(ways)), strict=True):
+        load[w.wires] += total
+    plan = _plan(schedule, orbit, ways, way, volume, gamma)
+    if plan.lag.shape[1] == 1:
+        return Relayed(*_alone(plan), load, len(way))
+    from .relay_engine import go  # compiled; not needed where all ranks take the same times
+
+    done = go(plan, progress)
+    return None if done is None else Relayed(*done, load, len(way))
+
+
+def _ways(
+    schedule: Schedule, cluster: Cluster, orbit: Orbit, kind: Longs
+) -> tuple[list[_Way] | None, Longs]:
+    """The kinds of sends, if no two of them share a link, and the kind of each send of rank 0."""
+    topology = cluster.topology
+    _, first, way = np.unique(kind, return_index=True, return_inverse=True)
+    moves = {int(to[0]): to.astype(np.int64) for to in orbit.moves}
+    moves |= {int(back[0]): back for back in (np.argsort(to) for to in moves.values())}
+    ways, used = [], np.zeros(topology.links, np.int64)
+    for i in first:
+        to = moves.get(int(orbit.out.dst[i]))
+        if to is None:
+            return None, way
+        src, dst = schedule.groups.ravel(), schedule.groups[:, to].ravel()
+        found = routes(cluster, src, dst)
+        if len(found.pair) > len(src) or np.any(found.hops == 0):
+            return None, way
+        wires = topology.wire[found.links].astype(np.int64)
+        np.add.at(used, wires, 1)
+        slow = 1.0 / np.minimum.reduceat(topology.bandwidth[wires], found.start[:-1])
+        ways.append(_Way(to, *(_even(c, schedule.groups.shape) for c in (found.latency, slow)), wires))
+    return (ways, way) if used.max() == 1 else (None, way)
+
+
+def _even(column: Floats, shape: tuple[int, ...]) -> Floats:
+    """``[g, n]``, or ``[1, 1]`` if all are the same."""
+    return column[:1].reshape(1, 1) if np.all(column == column[0]) else column.reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The sends of rank 0 in order of steps, and what each waits for.
+
+    Shapes: k sends, w kinds, d waits. Times are of p places: all ranks of all groups, or one for all.
+
+    Attributes:
+        step, lane, way: ``int64[k]``.
+        volume, reduce: ``float64[k]``: bytes, and seconds of reducing.
+        start: ``int64[k + 1]``: send i waits for ``other[start[i]:start[i + 1]]``.
+        other: ``int64[d]``: a send.
+        at: ``int8[d]``: at which rank it is waited for: 1, at the source, into which it was sent; 0, at the destination,
+            from which it was sent.
+        lag, slow: ``float64[w, p]``.
+        to: ``int64[w, p]``: the place to which each place sends.
+    """
+
+    step: Longs
+    lane: Longs
+    way: Longs
+    volume: Floats
+    reduce: Floats
+    start: Longs
+    other: Longs
+    at: npt.NDArray[np.int8]
+    lag: Floats
+    slow: Floats
+    to: Longs
+
+
+def _plan(
+    schedule: Schedule, orbit: Orbit, ways: list[_Way], way: Longs, volume: Floats, gamma: float
+) -> Plan:
+    read, write = touches(orbit, schedule.chunks)
+    data, clobber = (earlier(a, b, orbit.step) for a, b in ((write, read), (read, write)))
+    other, waits = (np.concatenate([data[i], clobber[i]]) for i in (0, 1))
+    at = np.repeat([1, 0], [len(data[0]), len(clobber[0])]).astype(np.int8)
+    order = np.argsort(waits, kind="stable")
+    groups, n = schedule.groups.shape
+    uniform = all(w.lag.size == 1 and w.slow.size == 1 for w in ways)
+    shape = (1, 1) if uniform else (groups, n)
+    lag, slow = (np.stack([np.broadcast_to(c, shape).ravel() for c in cs]) for cs in
+                 ([w.lag for w in ways], [w.slow for w in ways]))  # fmt: skip
+    to = [np.zeros(1, np.int64) if uniform else (np.arange(groups)[:, None] * n + w.to).ravel() for w in ways]
+    return Plan(
+        orbit.step, orbit.out.lane.astype(np.int64), way.astype(np.int64), volume, gamma * volume * (orbit.out.op == 1),
+        np.searchsorted(waits[order], np.arange(len(way) + 1)).astype(np.int64), other[order], at[order],
+        np.ascontiguousarray(lag), np.ascontiguousarray(slow), np.stack(to),
+    )  # fmt: skip
+
+
+def _alone(plan: Plan) -> tuple[float, float]:
+    """Seconds and latency where all ranks take the same times: plain numbers."""
+    step, lane, start, other = (c.tolist() for c in (plan.step, plan.lane, plan.start, plan.other))
+    lag = plan.lag[plan.way, 0]
+    cost, lags = (lag + plan.volume * plan.slow[plan.way, 0] + plan.reduce).tolist(), lag.tolist()
+    end: list[tuple[float, float]] = []
+    free: dict[int, tuple[float, float]] = {}
+    first = 0  # of this step
+    for k in range(len(step)):
+        if step[k] != step[first]:
+            for i in range(first, k):
+                free[lane[i]] = max(end[i], free.get(lane[i], end[i]), key=itemgetter(0))
+            first = k
+        ready = free.get(lane[k], (0.0, 0.0))
+        for w in other[start[k] : start[k + 1]]:
+            if end[w][0] > ready[0]:
+                ready = end[w]
+        end.append((ready[0] + cost[k], ready[1] + lags[k]))
+    return max(end, key=itemgetter(0))

@@ -1,0 +1,168 @@
+"""Rings, tori and switches on which every chip is like every other: one link stands for all that it can be moved to.
+
+If all chips are moved at once, one hop up an axis or to the next port of a switch, links come to lie on links. Where
+these moves join all chips, links fall into classes, one for each axis and direction. Of a schedule that moves along with
+the chips all sends of a kind take the same time, so one send of each kind on one link of each class is simulated: a link
+of a class is crossed by as many sends of a kind as one such send crosses links of the class.
+"""
+
+import functools
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hopcast.interpret import cells
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.schedule import Orbit, Schedule
+from hopcast.ir.topology import Floats, Ints, Topology
+
+from . import network
+from .arcs import Touches, arcs
+from .network import Longs, Problem
+
+_ROUTING = ("dimension_order", "twisted")  # these rules route moved pairs over moved links
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Links that can be moved to each other.
+
+    Shapes: m links, g moves of v vertices, k classes.
+
+    Attributes:
+        moves: ``int64[g, v]``: where each vertex goes.
+        of: ``int32[m]``: class of each link.
+        size: ``int64[k]``: links of each class.
+        capacity: ``float64[k]``, bytes/s.
+    """
+
+    moves: Longs
+    of: Ints
+    size: Longs
+    capacity: Floats
+
+
+@functools.lru_cache(maxsize=16)
+def classes(topology: Topology, routing: str) -> Classes | None:
+    """The classes of links of a topology on which all chips are alike; None of any other."""
+    moves = _moves(topology, routing)
+    if moves is None or not len(moves) or topology.half_duplex:
+        return None
+    images = [_image(topology, move) for move in moves]
+    if any(i is None for i in images) or not _joined(moves, topology.chips):
+        return None
+    label = np.arange(topology.links)
+    while True:
+        before = label.copy()
+        for image in images:
+            np.minimum.at(label, image, label)
+            label = np.minimum(label, label[image])
+        label = label[label]
+        if np.array_equal(before, label):
+            break
+    first, of = np.unique(label, return_inverse=True)
+    return Classes(moves, of.astype(np.int32), np.bincount(of).astype(np.int64), topology.bandwidth[first])
+
+
+def _moves(topology: Topology, routing: str) -> Longs | None:
+    """One hop up each axis for all chips of a grid, or to the next chip of those on one switch."""
+    chips = topology.chips
+    if topology.is_grid and routing in _ROUTING:
+        moves = []
+        for a, axis in enumerate(topology.axes):
+            if axis.length == 1:
+                continue
+            up, down = topology.port[:, a, 0], topology.port[:, a, 1]
+            port = np.where(up < 0, down, up) if axis.length == 2 else up
+            if np.any(port < 0):
+                return None
+            moves.append(topology.dst[port].astype(np.int64))
+        return np.array(moves, np.int64).reshape(len(moves), chips)
+    if topology.vertices == chips + 1 and topology.links == 2 * chips and routing == "shortest":
+        return np.append((np.arange(chips) + 1) % chips, chips)[None]
+    return None
+
+
+def _image(topology: Topology, move: Longs) -> Longs | None:
+    """The link on which each link comes to lie: ``int64[m]``; None if there is none like it."""
+    code = topology.src.astype(np.int64) * topology.vertices + topology.dst
+    order = np.argsort(code)
+    if np.any(np.diff(code[order]) == 0):
+        return None  # two links between the same two vertices
+    moved = move[topology.src] * topology.vertices + move[topology.dst]
+    at = np.minimum(np.searchsorted(code[order], moved), topology.links - 1)
+    image = order[at]
+    alike = (
+        np.array_equal(code[image], moved)
+        and np.array_equal(topology.bandwidth[image], topology.bandwidth)
+        and np.array_equal(topology.latency[image], topology.latency)
+        and bool(np.all(topology.bandwidth > 0))
+    )
+    return image if alike else None
+
+
+def _joined(moves: Longs, chips: int) -> bool:
+    """Whether chip 0 can be moved to every chip."""
+    seen = np.zeros(moves.shape[1], bool)
+    front = np.zeros(1, np.int64)
+    seen[0] = True
+    while len(front):
+        front = np.unique(moves[:, front])
+        front = front[~seen[front]]
+        seen[front] = True
+    return int(seen[:chips].sum()) == chips
+
+
+def problem(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> tuple[Problem, Classes] | None:
+    """The sends of one rank on one link of each class; None where nothing is known to be alike."""
+    found = classes(cluster.topology, cluster.routing)
+    if schedule.orbit is None or found is None or not _together(schedule.groups, found, cluster.topology):
+        return None
+    orbit = schedule.orbit()
+    if orbit is None or not _commute(schedule.groups, found, orbit):
+        return None
+    group = schedule.groups[0]
+    ends = replace(orbit.out, src=group[orbit.out.src], dst=group[orbit.out.dst])
+    pair, src, dst = network.pairs(ends, cluster.topology.vertices)
+    links = len(found.size)
+    paths = network.paths(cluster, src, dst)
+    paths = network.merged(replace(paths, link=found.of[paths.link]), links)
+    crossings = paths.times.astype(np.int64) * cluster.topology.chips
+    paths = replace(paths, times=(crossings // found.size[paths.link]).astype(np.int32))
+    volume = schedule.bytes(orbit.out, size)
+    read, write = touches(orbit, schedule.chunks)
+    wait = arcs(orbit.step, read, write, orbit.out.lane.astype(np.int64))
+    return Problem(found.capacity, paths, pair, volume, gamma * volume * (orbit.out.op == 1), wait), found
+
+
+def touches(orbit: Orbit, chunks: int) -> tuple[Touches, Touches]:
+    """The cells of rank 0 that its sends read, and those that the sends into it write."""
+    found = (Touches(*cells(rows, chunks)) for rows in (orbit.out, orbit.into))
+    read, write = found
+    return read, write
+
+
+def _together(groups: Ints, found: Classes, topology: Topology) -> bool:
+    """Whether the groups cover all chips, each once."""
+    return groups.size == topology.chips and np.array_equal(np.sort(groups, axis=None), np.arange(topology.chips))
+
+
+def _commute(groups: Ints, found: Classes, orbit: Orbit) -> bool:
+    """Whether moving the chips moves whole groups to whole groups, and ranks within them by the schedule's moves.
+
+    The schedule's moves act on the ranks of a group without fixed points and join all of them, so whatever commutes
+    with all of them is one of them.
+    """
+    n = groups.shape[1]
+    group, rank = (np.zeros(groups.size, np.int64) for _ in range(2))
+    group[groups], rank[groups] = np.arange(len(groups))[:, None], np.arange(n)[None]
+    for move in found.moves:
+        to = move[groups]
+        if np.any(group[to] != group[to][:, :1]):
+            return False
+        new = rank[to]
+        if np.any(new != new[:1]):
+            return False
+        if any(np.any(own[new[0]] != new[0][own]) for own in orbit.moves):
+            return False
+    return True

@@ -1,0 +1,131 @@
+"""Which slice of so many chips: every shape once, ranked by time, with what is wrong about the others."""
+
+import shlex
+
+import pytest
+from cli import rows, run
+
+import hopcast as hc
+from hopcast.chips import slices
+
+
+def advise(words: str) -> list[dict[str, object]]:
+    return rows("advise", *shlex.split(words))
+
+
+def test_slices_of_128_chips_ranked() -> None:
+    found = advise(
+        "all_gather --chips 128 --on v5e --on v5p --size 1GiB --algorithm multi_axis --price steps"
+    )
+    assert [(r["cluster"], r["wraps"]) for r in found] == [
+        ("v5p:4x4x8", "x,y,z"),
+        ("v5p:4x4x8,twisted", "x,y,z"),
+        ("v5e:8x16", "y"),
+    ]
+    assert [r["type"] for r in found] == ["v5p-256", None, "v5litepod-128"]
+    assert found == sorted(found, key=lambda r: r["time_us"])
+    for r in found:
+        assert r["efficiency"] == pytest.approx(r["bound_us"] / r["time_us"])
+        assert 0 < r["efficiency"] <= 1
+
+
+@pytest.mark.slow
+def test_best_on_8x16_reaches_nine_tenths_of_the_bound_by_flows() -> None:
+    (one,) = advise("all_gather --chips 128 --on v5e --size 1GiB")
+    assert one["price"] == "flows"
+    assert one["efficiency"] >= 0.9
+
+
+def test_all_to_all_is_ranked_the_other_way_round() -> None:
+    found = advise("all_to_all --chips 128 --on v5p,latency=0 --size 1GiB --algorithm direct --price steps")
+    assert [r["cluster"] for r in found] == ["v5p:4x4x8,twisted,latency=0", "v5p:4x4x8,latency=0"]
+    assert found[1]["time_us"] / found[0]["time_us"] == pytest.approx(128 / (128 * 3.4375 / 6), rel=1e-9)
+
+
+def test_every_generation_is_tried_if_none_is_named() -> None:
+    found = advise("broadcast --chips 16 --size 1MiB --algorithm binomial --price steps")
+    assert {r["cluster"].split(":")[0] for r in found} == {"v2", "v3", "v4", "v5e", "v5p", "v6e", "7x", "8t"}
+    assert {r["wraps"] for r in found} == {"none"}
+
+
+@pytest.mark.parametrize(("chip", "chips"), [("v5p", 256), ("v4", 512), ("7x", 64), ("v6e", 64)])
+def test_every_shape_is_a_row(chip: str, chips: int) -> None:
+    words = f"--chips {chips} --on {chip} --size 1GiB --algorithm multi_axis --price steps"
+    found = advise(f"all_gather {words}")
+    expected = [
+        f"{chip}:{slices.spell(s.shape)}" + ",twisted" * s.twisted for s in slices.shapes(chip, chips)
+    ]
+    assert sorted(r["cluster"] for r in found) == sorted(expected)
+
+
+def test_a_row_is_what_predict_answers() -> None:
+    (one,) = advise("all_gather --chips 16 --on v5e --size 1MiB --algorithm auto")
+    (same,) = rows("predict", "all_gather", "v5e:4x4", "--size", "1MiB")
+    assert {k: same[k] for k in ("time_us", "bound_us", "price", "algorithm")}.items() <= one.items()
+
+
+def test_exact_formulas_answer_and_large_slices_are_priced_by_steps() -> None:
+    (cube,) = advise("all_gather --chips 64 --on v4 --size 1GiB --algorithm multi_axis")
+    assert cube["price"] == "formula"
+    ran = run(*shlex.split("advise all_gather --chips 512 --on v4 --size 1GiB --algorithm multi_axis"))
+    assert " steps " in ran.out
+    assert "price steps: a barrier after each step" in ran.out
+
+
+def test_it_says_what_the_ranking_does_not_show() -> None:
+    out = str(
+        hc.advise("all_gather", chips=16, on=["v5e", "7x"], size="34GB", algorithm="auto", price="steps")
+    )
+    assert "v5e:4x4: memory: every rank ends with 34 GB" in out
+    assert "times as long" in out
+    large = hc.advise(
+        "all_gather", chips=8960, on=["v5p"], size="1GiB", algorithm="multi_axis", price="formula"
+    )
+    assert "above the largest job that is scheduled" in str(large)
+
+
+def test_a_generation_without_such_a_slice_is_said_beside_those_with() -> None:
+    ran = run(*shlex.split("advise all_gather --chips 128 --on v5e --on v3 --size 1MiB --price steps"))
+    assert ran.status == 0
+    ran = run(*shlex.split("advise all_gather --chips 64 --on v5p --on v3 --size 1MiB --price formula"))
+    assert ran.status == 0
+    ran = run(*shlex.split("advise all_gather --chips 32 --on v5e --on v2 --size 1MiB --price steps"))
+    assert "no slice of 32 chips on v2; nearest is 16 (4x4) or 64 (8x8)" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            "all_gather --chips 15 --on v5e --size 1MiB",
+            "no slice of 15 chips on v5e; nearest is 8 (2x4) or 16 (4x4)",
+        ),
+        ("all_gather --chips 99999 --on v5p --size 1MiB", "nearest is 8960 (16x20x28)"),
+        ("all_gather --chips 0 --size 1MiB", "a slice has 1 chip or more"),
+        ("all_gather --chips -4 --size 1MiB", "a slice has 1 chip or more"),
+        ("all_gather --chips 16 --on v5q --size 1MiB", "did you mean v5p?"),
+        ("all_gather --chips 16 --on 8i --size 1MiB", "TPU 8i has no torus"),
+        ("all_gather --chips 16 --on v5e,colour=red --size 1MiB", "no option"),
+        ("all_gather --chips 16 --on v5e --size 1Mb", "is not a size"),
+        ("all_gather --chips 16 --on v5e --size 1MiB --algorithm rng", "no algorithm 'rng'"),
+        ("gather --chips 16 --on v5e --size 1MiB --root 16", "--root 16: ranks of a group go from 0 to 15"),
+        ("fetch --chips 16 --on v5e --size 1MiB", "no collective 'fetch'"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(words: str, says: str) -> None:
+    ran = run("advise", *shlex.split(words))
+    assert ran.status == 2
+    assert says in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_chip_is_a_sheet_of_figures_with_sources() -> None:
+    sheet = hc.chip("v5e")
+    assert all(r["source"] and r["trust"] in "ABCM" for r in sheet)
+    by_key = {r["figure"]: r for r in hc.chip("v5p:16x20x28")}
+    assert (by_key["chips"]["all"], by_key["cores"]["all"]) == (8960, 17920)
+    assert by_key["hbm.capacity"]["all"] == pytest.approx(8960 * 96e9)
+    assert by_key["ici.hop_bytes"]["value"] == pytest.approx(90_000)
+    assert by_key["ici.hop_bytes"]["all"] is None
+    with pytest.raises(hc.InputError, match="no hardware in particular"):
+        hc.chip("torus:4x4")

@@ -1,0 +1,114 @@
+"""Every finding: a command that shows it, one that does not, and a better command that runs and is better."""
+
+import importlib
+import shlex
+from types import ModuleType
+
+import pytest
+from cli import row, run
+
+from hopcast import registry
+
+NAMES = registry.found("findings")
+
+
+def module(name: str) -> ModuleType:
+    return importlib.import_module(f"hopcast.findings.{name}")
+
+
+def shown(command: str) -> dict[str, dict[str, str]]:
+    """The findings of a command, by code."""
+    return {f["code"]: f for f in row(*shlex.split(command))["findings"]}
+
+
+def test_there_are_findings() -> None:
+    assert len(NAMES) >= 10
+    assert all(module(name).SOURCE for name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_finding_appears_with_evidence_in_numbers(name: str) -> None:
+    found = shown(module(name).APPEARS)
+    assert name in found
+    assert any(c.isdigit() for c in found[name]["text"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_finding_is_absent_where_it_does_not_apply(name: str) -> None:
+    assert name not in shown(module(name).ABSENT)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_it_says_to_try_runs(name: str) -> None:
+    better = shown(module(name).APPEARS)[name]["try"]
+    if better:
+        assert run(*shlex.split(better)[1:]).status == 0
+
+
+FASTER = ["chain_pipelining", "half_width", "idle_axis", "other_axis", "twist"]
+
+
+@pytest.mark.parametrize("name", FASTER)
+def test_what_it_says_to_try_is_faster(name: str) -> None:
+    command = module(name).APPEARS
+    better = shown(command)[name]["try"].removeprefix("hopcast ")
+    assert row(*shlex.split(better))["time_us"] < row(*shlex.split(command))["time_us"]
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("v5e:4x4 --over x", "next slice that has more wraps is 8x16 (y), and 16x16 has all"),
+        ("v5e:8x16 --over x", "next slice that has more wraps is 16x16 (all axes)"),
+        ("v5p:2x2x4", "next slice that has more wraps is 4x4x4 (all axes)"),
+    ],
+)
+def test_no_wrap_names_the_shapes_that_wrap(command: str, says: str) -> None:
+    assert says in shown(f"predict all_gather {command} --size 1MiB")["no_wrap"]["text"]
+
+
+def test_no_wrap_asks_for_the_chips_of_the_next_slice_that_wraps() -> None:
+    found = shown("predict all_gather v5p:2x2x4 --size 1MiB --over z")["no_wrap"]
+    assert found["try"] == "hopcast advise all_gather --chips 64 --on v5p --size 1MiB"
+
+
+@pytest.mark.parametrize(("generation", "kilobytes"), [("v5e:16x16", 45), ("v5p:4x4x4", 90)])
+def test_a_link_carries_45_or_90_kilobytes_in_the_latency_of_a_hop(generation: str, kilobytes: int) -> None:
+    found = shown(f"predict all_gather {generation} --size 16KiB --over x --algorithm ring")["latency_bound"]
+    assert f"and {kilobytes} kB would go over it in the 1 us" in found["text"]
+
+
+def test_the_crossover_size_is_where_latency_and_bytes_take_as_long() -> None:
+    """A ring of 4 over 45 GB/s: 4 x 45 kB, the Scaling Book's rule for each shard."""
+    text = shown("predict all_gather v5e:4x4 --size 16KiB --over x --algorithm chain")["latency_bound"][
+        "text"
+    ]
+    assert "from about 180 kB on" in text
+    there = row(*shlex.split("predict all_gather v5e:4x4 --size 180000 --over x --algorithm chain"))
+    assert there["latency_us"] == pytest.approx(there["bandwidth_us"])
+
+
+def test_the_bound_of_the_twisted_torus_is_that_of_its_mean_distance() -> None:
+    """128 chips, 3.4375 links on average, 768 links of 90 GB/s."""
+    text = shown("predict all_to_all v5p:4x4x8,latency=0 --size 1GiB")["twist"]["text"]
+    least = 2**30 * 3.4375 / 768 / 90e9
+    assert f"bound is {least * 1e6:.4g} us" in text
+
+
+def test_a_twisted_torus_is_no_help_to_rings() -> None:
+    found = shown("predict all_gather v5p:4x4x8,twisted --size 1GiB")["twist"]
+    assert found["try"].split()[3] == "v5p:4x4x8"
+
+
+def test_half_the_bytes_take_half_the_bandwidth_time() -> None:
+    command = "predict all_reduce v5e:16x16 --over x --size"
+    wide = row(*shlex.split(f"{command} f32[2048,2048]"))
+    half = row(*shlex.split(f"{command} bf16[2048,2048]"))
+    text = next(f["text"] for f in wide["findings"] if f["code"] == "half_width")
+    assert f"about {half['time_us']:.4g} us instead of {wide['time_us']:.4g} us" in text
+    assert "look at the loss" in text
+
+
+@pytest.mark.parametrize("size", ["64MiB", "67108864", "s32[2048,8192]"])
+def test_other_sizes_are_not_called_too_wide(size: str) -> None:
+    assert "half_width" not in shown(f"predict all_gather v5e:4x4 --size {size}")

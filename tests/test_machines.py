@@ -1,0 +1,475 @@
+"""GPU machines and clusters: published counts and capacities, options, groups, prices and bounds."""
+
+import datetime
+import math
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli import run
+
+from hopcast import chips, clusters, machines
+from hopcast.graph.flow import max_flow
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.group import Group
+from hopcast.ir.mesh import group, logical, physical
+from hopcast.names import InputError
+from hopcast.price import bounds, bounds_traffic
+from hopcast.verbs._levels import levels
+from hopcast.verbs.bisect import bisect
+from hopcast.verbs.listing import listing
+from hopcast.verbs.predict import predict
+from hopcast.verbs.show import show
+
+GiB = 2**30
+REAL = [n for n in machines.names() if n != "fat-tree"]
+every_machine = pytest.mark.parametrize("name", REAL)
+
+
+def cluster(text: str) -> Cluster:
+    return clusters.cluster(text)
+
+
+def over(text: str, *axes: str, mesh: str = "") -> Group:
+    where = cluster(text)
+    lengths = [(k, int(v)) for k, _, v in (item.partition("=") for item in mesh.split(","))] if mesh else []
+    return group(where, logical(where, lengths) if mesh else physical(where.topology), axes)
+
+
+@every_machine
+def test_a_machine_has_sourced_figures_of_a_known_chip(name: str) -> None:
+    machine = machines.load(name)
+    for key, figure in machine.figures.items():
+        assert 0 < figure.value < math.inf
+        assert len(figure.source) > 8, key
+        datetime.date.fromisoformat(figure.seen)
+        assert ("from memory" in figure.source) == (figure.trust == "M"), key
+    assert machine.count("domain.chips") % machine.count("domain.nics") == 0
+    assert machine.count("leaf.units") * machine.count("domain.nics") % machine.count("leaf.rails") == 0
+    assert machine.value("nvlink.bandwidth") == machine.value("nvlink.links") * machine.value(
+        "nvlink.link.bandwidth"
+    )
+    assert machine.unit in ("node", "rack")
+    assert machine.library in ("nccl", "rccl")
+
+
+def test_a_chip_of_every_generation_is_in_a_machine() -> None:
+    sheets = {p.name: p.read_text() for p in Path(machines.__file__).parent.glob("[!_]*.toml")}
+    used = {m[1] for text in sheets.values() if (m := re.search(r'^chip = "(\w+)"', text, re.MULTILINE))}
+    assert used == {n for n in chips.names() if "nvlink.bandwidth" in chips.load(n).figures}
+    assert used == {"v100", "a100", "h100", "h200", "b200", "b300", "gb200", "gb300", "mi300x"}
+
+
+@every_machine
+def test_the_bisection_of_a_node_is_the_one_of_the_data_sheet(name: str) -> None:
+    where = cluster(name)
+    if "domain.bisection.bandwidth" in where.figures:
+        found = bisect(where, by="chips", split="/".join([str(where.topology.chips // 2)] * 2)).rows[0]
+        assert found["one_way_GBps"] * 1e9 == where.figures["domain.bisection.bandwidth"].value
+        assert found["both_ways_GBps"] == 2 * found["one_way_GBps"]
+    injection = np.bincount(where.topology.src, where.topology.bandwidth)[: where.topology.chips]
+    assert set(injection) == {where.figures["nvlink.bandwidth"].value}
+
+
+# Source: NVIDIA reference architectures, DGX H100 (table 4; one node less there) and B200.
+@pytest.mark.parametrize(
+    ("units", "leaves", "spines", "cores"),
+    [
+        (1, 8, 4, 0),
+        (2, 16, 8, 0),
+        (3, 24, 16, 0),
+        (4, 32, 16, 0),
+        (8, 64, 32, 0),
+        (16, 128, 128, 64),
+        (32, 256, 256, 128),
+        (64, 512, 512, 256),
+    ],
+)
+@pytest.mark.parametrize("name", ["dgx-h100", "hgx-b200"])
+def test_pods_have_the_switches_of_nvidias_tables(
+    name: str, units: int, leaves: int, spines: int, cores: int
+) -> None:
+    facts = cluster(f"{name}:{32 * units}").facts
+    assert (facts["su"], facts["leaf_switches"], facts["spine_switches"]) == (units, leaves, spines)
+    assert facts["core_switches"] == cores
+    gpus = 256 * units
+    assert facts["node_leaf_cables"] == facts["leaf_spine_cables"] == gpus
+    assert facts["spine_core_cables"] == (gpus if cores else 0)
+
+
+@every_machine
+def test_the_rule_gives_every_published_row(name: str) -> None:
+    machine = machines.load(name)
+    for row in machine.pods.rows:
+        where = cluster(f"{name}:{row[1]}")
+        facts = where.facts
+        have = (
+            facts["su"],
+            facts["domains"],
+            facts["leaf_switches"],
+            facts["spine_switches"],
+            facts["core_switches"],
+        )
+        assert have == row
+        assert any("counts as published" in note for note in where.notes)
+    assert bool(machine.pods.rows) == (name in ("dgx-h100", "hgx-b200", "dgx-b300", "gb200-nvl72"))
+
+
+def test_the_idealised_pod_and_nvidias_table_are_told_apart() -> None:
+    ideal, table = cluster("dgx-h100:128"), cluster("dgx-h100:127")
+    assert any("128 nodes are the idealised pod; the table's has 127 (1016 GPUs)" in n for n in ideal.notes)
+    assert not any("idealised" in n for n in table.notes)
+    assert any("UFM" in n for n in table.notes)
+    assert table.topology.chips == 1016
+    assert {k: table.facts[k] for k in ("leaf_switches", "spine_switches")} == {
+        "leaf_switches": 32,
+        "spine_switches": 16,
+    }
+    # 560 switches in all: Scaling Book.
+    facts = ideal.facts
+    assert facts["nvswitches"] + facts["leaf_switches"] + facts["spine_switches"] == 560
+    derived = cluster("dgx-h100:160")
+    assert any("derived, by the rule" in n for n in derived.notes)
+
+
+def test_show_opens_with_what_the_shape_counts() -> None:
+    assert str(show("gb200-nvl72:8")).startswith("gb200-nvl72:8: 8 racks x 72 GPUs = 576 chips")
+    assert str(show("dgx-h100:32")).startswith("dgx-h100:32: 32 nodes x 8 GPUs = 256 chips")
+    row = show("gb200-nvl72:8").rows[0]
+    assert (row["domains"], row["nodes"], row["leaf_switches"], row["spine_switches"]) == (8, 144, 32, 9)
+    assert row["nvswitches"] == 8 * 18
+
+
+# Source: Scaling Book, GPUs: collective bandwidth of a level is W D / (D - 1).
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "dgx-h100:128",
+            [("node", 8, 450, 514.286), ("leaf", 32, 400, 412.903), ("spine", 4, 12_800, 17_066.67)],
+        ),
+        (
+            "dgx-h100:512",
+            [
+                ("node", 8, 450, 514.286),
+                ("leaf", 32, 400, 412.903),
+                ("spine", 4, 12_800, 17_066.67),
+                ("core", 4, 51_200, 68_266.67),
+            ],
+        ),
+        ("dgx-h100:2,nics=2", [("node", 8, 450, 514.286), ("leaf", 2, 100, 200)]),
+        ("dgx-h100", [("node", 8, 450, 514.286)]),
+        ("gb200-nvl72:8", [("rack", 72, 900, 912.676), ("spine", 8, 3600, 4114.286)]),
+        ("mi300x:2", [("node", 8, 448, 512), ("leaf", 2, 400, 800)]),
+        (
+            "dgx-h100:128,routing=ecmp",
+            [("node", 8, 450, 514.286), ("leaf", 32, 400, 412.903), ("spine", 4, 12_800, 17_066.67)],
+        ),
+    ],
+)
+def test_levels_are_the_books(text: str, expected: list[tuple[str, int, float, float]]) -> None:
+    rows = [r for r in levels(cluster(text)) if r["collective_GBps"] is not None]
+    assert [(r["name"], r["degree"], r["link_GBps"]) for r in rows] == [e[:3] for e in expected]
+    assert [r["collective_GBps"] for r in rows] == pytest.approx([e[3] for e in expected], rel=1e-5)
+
+
+def test_hops_are_switches_crossed() -> None:
+    row = show("dgx-h100:64").rows[0]
+    n = 512  # of a GPU's pairs 7 meet in the NVSwitch, 31 on its leaf, the others above it; itself is 0
+    assert row["diameter"] == 3
+    assert row["mean_hops"] == pytest.approx((7 + 31 + 3 * (n - 39)) / n)
+    alone = show("mi300x").rows[0]
+    assert (alone["diameter"], alone["mean_hops"]) == (1, 7 / 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "split", "by", "one_way"),
+    [
+        ("dgx-h100", "4/4", "chips", 1800),
+        ("dgx-h100", "2/6", "", 900),
+        ("dgx-h100:32", "16/16", "", 6400),
+        ("dgx-h100:128", "64/64", "", 25_600),
+        ("dgx-h100:128", "88/40", "nodes", 16_000),
+        ("dgx-h100:128", "2/2", "su", 25_600),
+        ("dgx-h100:128", "512/512", "", 25_600),
+        ("dgx-h100:127", "", "", 25_200),
+        ("dgx-h100:128,oversubscription=2", "64/64", "", 12_800),
+        ("dgx-h100:2,oversubscription=2", "1/1", "", 400),  # equal rails meet in their leaf
+        ("dgx-h100:8,rails=off,oversubscription=4", "4/4", "", 400),  # two leaves of 32 cables with 8 up
+        ("dgx-h100:4,nics=1", "2/2", "", 100),
+        ("dgx-h100:4,nic=200Gb/s", "2/2", "", 400),
+        ("gb200-nvl72:8", "4/4", "racks", 14_400),
+        ("gb200-nvl72:8", "72/72", "nodes", 14_400),
+        ("gb200-nvl72", "36/36", "", 32_400),
+        ("mi300x", "4/4", "", 16 * 64),
+        ("dgx1-v100", "4/4", "", 6 * 25),
+    ],
+)  # fmt: skip
+def test_bisections_are_the_articles(text: str, split: str, by: str, one_way: float) -> None:
+    row = bisect(text, split=split, by=by).rows[0]
+    assert row["one_way_GBps"] == pytest.approx(one_way)
+    assert row["both_ways_GBps"] == pytest.approx(2 * one_way)
+
+
+def test_a_split_inside_a_node_counts_nvlink_only() -> None:
+    inside = bisect("dgx-h100:32", split="4/4", by="chips")
+    assert (inside.rows[0]["one_way_GBps"], inside.rows[0]["inside"], inside.rows[0]["outside"]) == (
+        1800,
+        4,
+        4,
+    )
+    assert any("counts NVLink only, not the NICs" in n for n in inside.notes)
+    through = bisect("dgx-h100:32", split="12/244")
+    assert through.rows[0]["one_way_GBps"] == 4 * 450 + 12 * 50
+    assert any("goes through node 1" in n for n in through.notes)
+    assert not bisect("dgx-h100:32", split="128/128").notes
+
+
+@pytest.mark.parametrize(
+    ("text", "split", "by", "says"),
+    [
+        ("dgx-h100:32", "5/5", "", "the 32 nodes or the 1 su or the 256 chips of dgx-h100:32, as in 16/16"),
+        ("dgx-h100:32", "5/5", "nodes", "the 32 nodes of dgx-h100:32, as in 16/16"),
+        ("dgx-h100:32", "32/0", "", "two parts"),
+        ("dgx-h100:32", "16/8/8", "", "two parts"),
+        ("dgx-h100:32", "16/16", "rails", "no unit of a split .*'rails'.* nodes, su, chips"),
+        ("dgx-h100:32,nodes=0-3", "16/16", "su", "no unit of a split .*'su'"),
+        ("dgx-h100", "4/4", "nodes", "no unit of a split .*'nodes'.* chips"),
+    ],
+)
+def test_splits_that_do_not_add_up_are_refused(text: str, split: str, by: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        bisect(text, split=split, by=by)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("dgx-h100:32,nics=9", "nics=9; NICs: a GPU uses one.* from 1 to 8"),
+        ("dgx-h100:32,gpus=4,nics=8", "nics=8.* from 1 to 4"),
+        ("dgx-h100:32,nics=3", "8 GPUs cannot share 3 NICs evenly; write a divisor of 8"),
+        ("dgx-h100:32,gpus=16", "gpus=16; GPUs of dgx-h100: a whole number from 1 to 8"),
+        ("dgx-h100:32,oversubscription=0", "oversubscription=0; it is downlink over uplink capacity"),
+        ("dgx-h100:32,oversubscription=nan", "oversubscription=nan; it is"),
+        ("dgx-h100:32,oversubscription=-2", "oversubscription=-2; it is"),
+        ("dgx-h100:0", "has 0 GPUs; it takes 1 to 1,000,000"),
+        ("dgx-h100:4x8", "'4x8' is not a shape of dgx-h100; write a number, as in dgx-h100:4"),
+        ("gb200-nvl72:99999", "has 7,199,928 GPUs"),
+        ("fat-tree:32", "'32' is not a shape of fat-tree; write nodes x GPUs of a node"),
+        ("fat-tree", "is not a shape of fat-tree"),
+        ("fat-tree:32x8,leaf=3", "leaf=3: with rails each of the 8 NICs"),
+        ("fat-tree:32x8,leaf=8,spine=64", "32 uplinks, too few for 64 spines; write uplinks=64"),
+        ("dgx-h100:32,leaf=8", "leaf= is of a fat-tree of your own"),
+        ("dgx-h100:32,seed=3", "seed= is of routing=ecmp"),
+        ("dgx-h100:32,routing=ecmp,seed=-1", "seed=-1"),
+        ("dgx-h100:32,routing=adaptive", "no value of routing .*'adaptive'.* spread, ecmp"),
+        ("dgx-h100:32,rails=some", "no value of rails .* on, off"),
+        ("dgx-a100:4,nvls=on", "dgx-a100 has no NVLS"),
+        ("mi300x:4,sharp=on", "mi300x has no SHARP"),
+        ("dgx-h100:4,nodes=0-7", "nodes=0-7: there is no node 7; they are 0 to 3"),
+        ("dgx-h100:4,nodes=1+1", "names a node twice"),
+        ("dgx-h100:4,nodes=all", "nodes=all: write numbers and ranges, as in nodes=0-127"),
+        ("dgx-h100:4,nic=400", "nic=400: '400' is not a bandwidth"),
+        ("dgx-h100:4,nic_latency=2", "nic_latency=2: '2' is not a time"),
+        ("dgx-h100:4,speed=2", "no option of 'dgx-h100:4' 'speed'"),
+        ("dgx-h101:4", "no cluster family 'dgx-h101'; did you mean dgx-h100"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_one_line(text: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        cluster(text)
+    assert "\n" not in str(caught.value)
+    assert text.partition(":")[0] in str(caught.value)
+
+
+def test_options_change_what_they_name_and_nothing_else() -> None:
+    usual = cluster("dgx-h100:4")
+    inside, above = usual.topology.axis == 1, usual.topology.axis == 0
+    assert set(usual.topology.bandwidth[inside]) == {450e9}
+    slow = cluster("dgx-h100:4,bandwidth=100GB/s").topology
+    assert set(slow.bandwidth[inside]) == {100e9}
+    assert np.array_equal(slow.bandwidth[above], usual.topology.bandwidth[above])
+    assert (cluster("dgx-h100:4,latency=0").topology.latency == 0).all()
+    late = cluster("dgx-h100:4,latency=0,nic_latency=4us").topology
+    assert set(late.latency) == {0.0, 2e-6}
+    some = cluster("dgx-h100:4,gpus=2")
+    assert (some.topology.chips, some.topology.shape, some.facts["leaf_switches"]) == (8, (4, 2), 2)
+
+
+def test_a_nic_is_no_faster_than_the_pcie_behind_it() -> None:
+    where = cluster("dgx-a100:2,nic=400Gb/s")
+    at_chips = (where.topology.axis == 0) & (where.topology.src < where.topology.chips)
+    assert set(where.topology.bandwidth[at_chips]) == {31e9}
+    assert any("behind PCIe of 31 GB/s" in n for n in where.notes)
+
+
+def test_gpus_that_share_a_nic_share_its_rate() -> None:
+    topology = cluster("dgx-h100:2,nics=2").topology
+    names = [topology.place(v) for v in range(topology.vertices)]
+    card = names.index("node 1 nic 1")
+    assert sorted(topology.src[topology.dst == card].tolist()) == [12, 13, 14, 15, names.index("rail 1 leaf")]
+    assert (
+        max_flow(topology, [8, 9, 10, 11], [0, 1, 2, 3]).value == 100e9
+    )  # NVLink leads to the other NIC too
+    assert max_flow(topology, [12], [4], topology.axis == 0).value == 50e9
+
+
+def test_what_is_not_known_is_said() -> None:
+    assert cluster("dgx-h100").assumed == ("nvlink_latency=1us assumed: no vendor figure is known",)
+    assert cluster("dgx-h100:2").assumed == (
+        "nvlink_latency=1us, nic_latency=2us, tier_latency=500ns assumed: no vendor figure is known",
+    )
+    assert (
+        cluster("dgx-h100:2,nic_latency=3us").assumed[0].startswith("nvlink_latency=1us, tier_latency=500ns")
+    )
+    assert cluster("dgx-h100:2,latency=0").assumed == ()
+    assert "bandwidth=450GB/s, nic=50GB/s assumed" in cluster("fat-tree:2x2,latency=0").assumed[0]
+    assert cluster("fat-tree:2x2,latency=0,nic=1GB/s,bandwidth=2GB/s").assumed == ()
+    idle = cluster("dgx-h100,oversubscription=2")
+    assert any("oversubscription of the network between nodes changes nothing" in n for n in idle.notes)
+
+
+def test_abilities_can_be_switched_off() -> None:
+    def able(text: str) -> set[str]:
+        return {k.partition(".")[0] for k in cluster(text).figures} & {"nvls", "sharp"}
+
+    assert able("dgx-h100:2") == {"nvls", "sharp"}
+    assert able("dgx-h100:2,sharp=off") == {"nvls"}
+    assert able("dgx-h100:2,nvls=off") == {"sharp"}
+    assert able("dgx-h100") == {"nvls"}
+    assert able("dgx-a100:2") == {"sharp"}
+    assert able("dgx-b300:2") == {"nvls"}
+    assert able("mi300x:2") == able("dgx2-v100:2") == able("fat-tree:2x2") == set()
+
+
+def test_any_nodes_in_any_order() -> None:
+    where = cluster("dgx-h100:64,nodes=40-41+3,latency=0")
+    topology = where.topology
+    assert (topology.chips, where.facts["su"]) == (24, 2)
+    leaf = {
+        int(s): topology.place(int(d))
+        for s, d in zip(topology.src, topology.dst, strict=True)
+        if s < 24 and "leaf" in topology.place(int(d))
+    }
+    assert (leaf[0], leaf[8], leaf[17]) == ("unit 1 rail 0 leaf", "unit 1 rail 0 leaf", "unit 0 rail 1 leaf")
+    assert topology.place(26) == "node 3 nvswitch"
+    whole = cluster("dgx-h100:256,nodes=0-127+160-255")
+    assert whole.topology.chips == 8 * 224
+    assert cluster("dgx-h100:4,nodes=2-0").topology.place(24) == "node 2 nvswitch"
+
+
+def test_groups_know_when_a_closed_form_holds() -> None:
+    one = over("dgx-h100", "gpu")
+    assert (one.switched, one.bandwidth, one.apart, one.ranks) == (True, (450e9,), True, 8)
+    inner, outer = over("dgx-h100:32", "gpu"), over("dgx-h100:32", "node")
+    assert (inner.bandwidth, inner.latency, inner.apart) == ((450e9,), (1e-6,), True)
+    assert (outer.bandwidth, outer.latency, outer.apart) == ((50e9,), (2e-6,), True)
+    assert outer.all_groups.shape == (8, 32)
+    assert over("dgx-h100:64", "node").bandwidth == (0.0,), "two units: routes share uplinks"
+    assert over("dgx-h100:9,rails=off", "node").bandwidth == (0.0,)
+    assert over("mi300x", "gpu").bandwidth == (0.0,), "each peer has its own cable"
+    whole = over("dgx-h100:32")
+    assert [g.ranks for g in whole.levels] == [32, 8]
+    assert [g.bandwidth for g in whole.levels] == [(50e9,), (450e9,)]
+    wide = over("dgx-h100:4", "model", mesh="data=2,model=16")
+    assert [g.ranks for g in wide.levels] == [2, 8]
+
+
+# Ring: (n - 1) D / (n W) within a node; hierarchical: node RS, rail-wise AR of D / 8, node AG.
+def test_prices_agree_where_the_article_gives_the_answer() -> None:
+    row = predict("all_gather", "dgx-h100,latency=0", size="bf16[4096,65536]", algorithm="ring").rows[0]
+    assert row["time_us"] == pytest.approx(1043.916, rel=1e-6)
+    text = "dgx-h100:32,sharp=off,nvlink_latency=1us,nic_latency=2us"
+    size, n, m = GiB, 8, 32
+    expected = 2 * ((n - 1) * (1e-6 + size / n / 450e9) + (m - 1) * (2e-6 + size / n / m / 50e9))
+    for price in ("formula", "steps", "flows"):
+        row = predict("all_reduce", text, size=size, algorithm="hierarchical,pipeline=off", price=price).rows[
+            0
+        ]
+        assert row["time_us"] == pytest.approx(expected * 1e6, rel=1e-9), price
+        assert row["time_us"] == pytest.approx(9514.60, abs=0.005)
+    assert row["bound_us"] == pytest.approx(2 * size * 31 / 32 / 400e9 * 1e6)
+
+
+@pytest.mark.slow
+def test_a_pipeline_overlaps_node_and_network() -> None:
+    text = "dgx-h100:32,sharp=off,nvlink_latency=1us,nic_latency=2us"
+    row = predict("all_reduce", text, size=GiB, algorithm="hierarchical,pipeline=on").rows[0]
+    assert 5200.936 <= row["time_us"] < 9514.6
+
+
+def test_rings_and_all_at_once_on_a_mesh_of_cables() -> None:
+    """One direction of a ring uses one of seven cables of each GPU; direct uses all."""
+    for algorithm, seconds in (("ring", 7 / 8 / 64e9), ("direct", 1 / 8 / 64e9)):
+        row = predict("all_gather", "mi300x,latency=0", size=GiB, algorithm=algorithm, price="flows").rows[0]
+        assert row["time_us"] == pytest.approx(GiB * seconds * 1e6, rel=1e-9)
+    assert row["bound_us"] == pytest.approx(GiB * 7 / 8 / 448e9 * 1e6)
+    assert row["efficiency"] == pytest.approx(1.0)
+
+
+def least(name: str, text: str, *, limit: bool = False) -> bounds.Bound:
+    where = cluster(text)
+    n = where.topology.chips
+    about = (where, bounds_traffic.standard(name, n), np.arange(n, dtype=np.int32)[None], float(GiB))
+    return bounds.limit(*about) if limit else bounds.bound(*about)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "seconds", "kind"),
+    [
+        ("all_gather", "dgx-h100:32,latency=0", 31 / 32 / 400e9, "cut"),
+        ("all_gather", "dgx-h100:128,latency=0", 127 / 128 / 400e9, "cut"),
+        ("all_reduce", "dgx-h100:32,latency=0", 2 * 31 / 32 / 400e9, "partition"),
+        ("all_gather", "dgx-h100,latency=0", 7 / 8 / 450e9, "port"),
+        ("all_gather", "gb200-nvl72:4,latency=0", 287 / 288 / 950e9, "port"),  # 72 NICs outrun it
+        ("all_gather", "dgx-h100:8,nics=1,latency=0", 7 / 8 / 50e9, "cut"),
+        # Two leaves with 4 cables up for half of the data; a unit of two nodes with 8.
+        ("reduce_scatter", "dgx-h100:8,rails=off,oversubscription=8,latency=0", 1 / 2 / 200e9, "cut"),
+        ("all_to_all", "dgx-h100:34,oversubscription=32,latency=0", 32 * 2 / 34**2 / 400e9, "cut"),
+    ],
+)  # fmt: skip
+def test_bounds_know_nodes_and_units(name: str, text: str, seconds: float, kind: str) -> None:
+    found = least(name, text)
+    assert found.seconds == pytest.approx(GiB * seconds, rel=1e-9)
+    assert found.kind == kind
+
+
+def test_the_limit_knows_switches_that_reduce() -> None:
+    ring = predict("all_reduce", "dgx-h100,latency=0", size=GiB, algorithm="ring").rows[0]
+    assert ring["time_us"] / ring["limit_us"] == pytest.approx(1.75)
+    plain = least("all_reduce", "dgx-h100,latency=0,nvls=off", limit=True)
+    assert plain.seconds == pytest.approx(2 * 7 / 8 * GiB / 450e9)
+    assert least("all_reduce", "dgx-a100,latency=0", limit=True).seconds == pytest.approx(
+        2 * 7 / 8 * GiB / 300e9
+    )
+
+
+def test_a_pod_is_built_at_once() -> None:
+    cluster("dgx-h100:2")  # reads the data sheets
+    begin = time.perf_counter()
+    topology = cluster("dgx-h100:128").topology
+    assert time.perf_counter() - begin < 0.3
+    assert (topology.chips, topology.vertices) == (1024, 1024 + 128 + 32 + 1)
+
+
+def test_every_machine_is_listed_and_spelled_either_way() -> None:
+    names = [row["name"] for row in listing("clusters").rows]
+    assert {f"{n}:NODES" for n in REAL if "nvl72" not in n} <= set(names)
+    assert "gb200-nvl72:RACKS" in names
+    assert "fat-tree:NODESxGPUS" in names
+    assert not any(n.startswith("fat_tree") for n in names)
+    assert cluster("DGX_H100:2").topology.chips == 16
+    assert cluster("fat_tree:2x4").topology.chips == 8
+
+
+@pytest.mark.parametrize(
+    "text", [*REAL, "dgx-h100:2", "gb200-nvl72:2", "mi300x:2", "dgx1-v100:2", "fat-tree:4x2,leaf=2,spine=2"]
+)
+def test_every_machine_is_shown(text: str) -> None:
+    ran = run("show", text)
+    assert ran.status == 0, ran.err
+    assert text.split(",")[0] in ran.out
+    assert "bisection" in ran.out
