@@ -45,4 +45,4 @@ def build(
     mine = group(where, over)
     alpha = max(mine.latency)
     small = found.build(collective, mine, Hint(**({"alpha": alpha, "options": options} | hint)))
-    return lay(small, mine.all_groups, where.topology.vertices)
+    return lay(small, mine.all_groups, where.topology.vertices, mine.hubs)

@@ -72,7 +72,7 @@ def cases(
 def laid(
     algorithm: algorithms.Algorithm, collective: str, where: Cluster, mine: Group, hint: Hint
 ) -> Schedule:
-    return lay(algorithm.build(collective, mine, hint), mine.all_groups, where.topology.vertices)
+    return lay(algorithm.build(collective, mine, hint), mine.all_groups, where.topology.vertices, mine.hubs)
 
 
 @each_given

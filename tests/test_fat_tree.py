@@ -104,10 +104,10 @@ def test_same_rails_meet_in_a_leaf_and_others_above_it() -> None:
     for a, b in ((0, 8), (0, 9), (0, 33 * 8), (3, 7)):
         found = routes(where, np.array([a]), np.array([b]))
         names[a, b] = [where.topology.place(v) for v in walk(where.topology, found, 0)]
-    assert names[0, 8] == ["0", "unit 0 rail 0 leaf", "8"]
-    assert names[0, 9] == ["0", "unit 0 rail 0 leaf", "8 spines", "unit 0 rail 1 leaf", "9"]
-    assert names[0, 264] == ["0", "unit 0 rail 0 leaf", "8 spines", "unit 1 rail 0 leaf", "264"]
-    assert names[3, 7] == ["3", "node 0 nvswitch", "7"]
+    assert names[0, 8] == ["0,0", "unit 0 rail 0 leaf", "1,0"]
+    assert names[0, 9] == ["0,0", "unit 0 rail 0 leaf", "8 spines", "unit 0 rail 1 leaf", "1,1"]
+    assert names[0, 264] == ["0,0", "unit 0 rail 0 leaf", "8 spines", "unit 1 rail 0 leaf", "33,0"]
+    assert names[3, 7] == ["0,3", "node 0 nvswitch", "0,7"]
 
 
 @pytest.mark.parametrize(

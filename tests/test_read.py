@@ -418,10 +418,13 @@ def two_levels(uplinks: int = 1) -> Cluster:
 
 def test_a_network_of_several_switches_has_no_closed_form() -> None:
     cluster = two_levels()
-    many = group(cluster, logical(cluster, [("data", 2), ("model", 2)]), ["model"])
-    assert len(many.all_groups) == 2
+    many = group(cluster, physical(cluster.topology))
+    assert many.ranks == 4
     assert not many.uniform_rates
     assert not many.apart
+    below = group(cluster, logical(cluster, [("data", 2), ("model", 2)]), ["model"])
+    assert below.bandwidth == (float(cluster.topology.bandwidth[0]),), "each pair has its own switch"
+    assert below.apart
     one = cluster_toml.parse("chips = 4\nswitches = 1\n" + RATES + STAR, "star.toml")
     star = group(one, physical(one.topology))
     assert star.uniform_rates

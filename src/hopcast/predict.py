@@ -18,6 +18,7 @@ from .price.bounds_traffic import Traffic
 from .price.steps import Steps, steps
 from .question import Question
 from .simulate.flows import Flows, simulate
+from .simulate.symmetry import stepped as stepped_of
 
 PRICES = ("formula", "steps", "flows")
 _MANY = 4_000_000  # sends of one step that are still listed
@@ -182,11 +183,11 @@ def price_of(
         raise names.unknown("price", price, PRICES)
     cluster, group = question.cluster, question.group
     own = question.schedule is not None
-    laid = made if own else algebra.lay(made, group.all_groups, cluster.topology.vertices)
+    laid = made if own else algebra.lay(made, group.all_groups, cluster.topology.vertices, group.hubs)
     pairs = float(group.ranks) ** 2 * len(group.all_groups)
-    stepped = (
-        None if question.collective == "all_to_all" and pairs > _MANY else steps(laid, cluster, question.size)
-    )
+    stepped = stepped_of(laid, cluster, question.size)
+    if stepped is None and (question.collective != "all_to_all" or pairs <= _MANY):
+        stepped = steps(laid, cluster, question.size)
     flowed: Flows | None = None
     if price == "formula":
         if cost is None:
@@ -198,7 +199,7 @@ def price_of(
         parts = (latency, time - latency)
     elif stepped is None:
         raise InputError(
-            f"{name} on {group.ranks} ranks is {pairs:,.0f} sends: too many to list; use --price formula or flows"
+            f"{name} on {group.ranks} ranks is {pairs:,.0f} sends: too many to list; use --price formula"
         )
     else:
         parts, time = (stepped.latency, stepped.bandwidth), stepped.latency + stepped.bandwidth

@@ -124,8 +124,8 @@ def beside(
 def over(schedule: Schedule, lines: Ints, base: Ints, scale: int, collective: Collective) -> Schedule:
     """A schedule of one axis as a phase of a larger one: the same on every line, on blocks of chunks.
 
-    Shapes: ``lines`` is ``int32[l, n]``, the local ranks of each line; ``base`` is ``int32[l]``, the chunk at
-    which the line's part of the array begins. Chunk c of the small schedule is the ``scale`` chunks from
+    Shapes: ``lines`` is ``int32[l, n]``, the local ranks of each line, with its switches behind them if it uses
+    any; ``base`` is ``int32[l]``, the chunk at which the line's part of the array begins. Chunk c of the small schedule is the ``scale`` chunks from
     ``base + c * scale``.
 
     Args:
@@ -156,7 +156,7 @@ def over(schedule: Schedule, lines: Ints, base: Ints, scale: int, collective: Co
         collective,
         schedule.algorithm,
         np.arange(collective.ranks, dtype=np.int32)[None],
-        collective.ranks,
+        max(collective.ranks, int(lines.max()) + 1),
         schedule.step_count,
         make,
         None,
@@ -284,23 +284,26 @@ def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
     )
 
 
-def lay(schedule: Schedule, groups: Ints, vertices: int) -> Schedule:
+def lay(schedule: Schedule, groups: Ints, vertices: int, hubs: Ints | None = None) -> Schedule:
     """The same schedule on every group at once, so contention between groups is simply there.
 
-    Shapes: ``groups`` is ``int32[g, n]``: the vertex of each group's local rank.
+    Shapes: ``groups`` is ``int32[g, n]``: the vertex of each group's local rank; ``hubs`` is ``int32[g, k]``.
 
     Args:
-        schedule: On local ranks 0..n-1 of one group.
+        schedule: On local ranks 0..n-1 of one group, and its switches n..n+k-1 if it uses any.
         groups: Where they are.
         vertices: Number of vertices of the cluster.
+        hubs: Where the switches of each group are.
     """
+    known = hubs is not None and hubs.shape[1] > 0
+    where = np.concatenate([groups, hubs], 1) if known and hubs is not None else groups
 
     def make(i: int) -> Sends:
         rows = schedule.make(i)
         times = len(groups)
         return Sends(
-            groups[:, rows.src].ravel(),
-            groups[:, rows.dst].ravel(),
+            where[:, rows.src].ravel(),
+            where[:, rows.dst].ravel(),
             np.tile(rows.chunk, times),
             np.tile(rows.count, times),
             np.tile(rows.op, times),

@@ -15,7 +15,8 @@ class Group:
     A group is one of several equal ones (the rows of a torus, say); builders number its ranks 0..n-1,
     row-major over ``axes``, and `algebra.lay` puts the schedule on all of them.
 
-    Shapes: ``all_groups`` is ``int32[groups, n]`` of ranks of the cluster.
+    Shapes: ``all_groups`` is ``int32[groups, n]`` of ranks of the cluster; ``hubs`` is ``int32[groups, k]``;
+    ``above`` is ``int32[n + k]``.
 
     Attributes:
         axes: Axes of the group; one axis where ranks are joined by a switch.
@@ -28,6 +29,9 @@ class Group:
         messages. levels: Where ranks are joined in two ways, chips in a slice or a node and these over a
         network: a group for
             each level, the outer first; ranks are row-major over them. Empty where one way joins all.
+        hubs: The switches of each group, as vertices; switch j is vertex n + j of a schedule. None known: k = 0.
+        above: Local vertex of the switch above each rank and switch, -1 at the top; empty where levels have it.
+        ability: How these switches reduce and multicast: ``nvls``, ``sharp``, or empty where they do not.
     """
 
     axes: tuple[Axis, ...]
@@ -39,6 +43,15 @@ class Group:
     duplex: bool = True
     name: str = ""
     levels: tuple["Group", ...] = ()
+    hubs: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    above: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    ability: str = ""
+
+    @property
+    def own_hubs(self) -> bool:
+        """Whether no switch serves two groups, whose sums would meet in it."""
+        each = sum(len(np.unique(row)) for row in self.hubs)
+        return len(np.unique(self.hubs)) == each
 
     @property
     def ranks(self) -> int:

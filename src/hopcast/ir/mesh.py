@@ -3,13 +3,14 @@
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from hopcast.names import InputError, unknown
 
+from . import hubs
 from .cluster import Cluster
 from .group import Group
 from .topology import Axis, Ints, Topology
@@ -226,9 +227,12 @@ def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) ->
         (part,) = parts[0] or ()
         # Where ranks do not meet in one switch of their own, routes share links and a port tells no time.
         rate, crossing = _star(topology, part.axis, all_groups)
+        able = hubs.ability(cluster, part.axis)
+        met = hubs.trunk(topology, part.axis, all_groups) if rate > 0 or able else None
         if rate == 0:
             rate, crossing = _tree(topology, part.axis, all_groups) or (rate, crossing)
-        return Group(axes, True, (rate,), (crossing,), all_groups, rate > 0, duplex, cluster.name)
+        one = Group(axes, True, (rate,), (crossing,), all_groups, rate > 0, duplex, cluster.name)
+        return one if met is None else replace(one, hubs=met[0], above=met[1], ability=able)
     if any(len(p or ()) > 1 for p in parts):
         split, first = _one_part_each(mesh)
         return _group(cluster, split, [k for i in inside for k in range(first[i], first[i + 1])], all_groups)
@@ -237,7 +241,8 @@ def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) ->
     )
     found = tuple(group(cluster, mesh, [mesh.names[i] for i in level]) for level in levels)
     ordered = _outer_first(mesh, all_groups, inside, [i for level in levels for i in level])
-    return Group(axes, True, (0.0,), (2 * hop,), ordered, False, duplex, cluster.name, found)
+    switches = hubs.of_levels(found, ordered)
+    return Group(axes, True, (0.0,), (2 * hop,), ordered, False, duplex, cluster.name, found, switches)
 
 
 def _one_part_each(mesh: Mesh) -> tuple[Mesh, list[int]]:
@@ -299,9 +304,9 @@ def _star(topology: Topology, axis: int, groups: Ints) -> tuple[float, float]:
     centre = np.full(topology.chips, -1)
     centre[src[up]] = dst[up]
     alone = np.array_equal(np.sort(src[up]), np.sort(dst[~up])) and len(np.unique(src[up])) == up.sum()
-    hubs = centre[groups]
-    own = alone and bool((hubs == hubs[:, :1]).all()) and len(np.unique(hubs[:, 0])) == len(groups)
-    alike = own and bool((hubs >= topology.chips).all()) and np.ptp(topology.latency[links]) == 0
+    at = centre[groups]
+    own = alone and bool((at == at[:, :1]).all()) and len(np.unique(at[:, 0])) == len(groups)
+    alike = own and bool((at >= topology.chips).all()) and np.ptp(topology.latency[links]) == 0
     return (_rate(topology.bandwidth[links]) if alike else 0.0), hop
 
 
@@ -322,12 +327,12 @@ def _tree(topology: Topology, axis: int, groups: Ints) -> tuple[float, float] | 
     own = [np.sort(v) for v in (src[tiers[0]], dst[tiers[1]], src[tiers[2]], dst[tiers[3]])]
     if not all(map(np.array_equal, ends, own)) or machines[0] < 0 or np.ptp(above[machines]) > 0:
         return None
-    hubs = above[groups]
-    _, together = np.unique(hubs[:, 0], return_inverse=True)
+    at = above[groups]
+    _, together = np.unique(at[:, 0], return_inverse=True)
     first = np.unique(together, return_index=True)[1]
     shared = np.bincount(together)
-    apart = bool((np.diff(np.sort(hubs[first].ravel())) > 0).all())
-    if not apart or np.ptp(shared) > 0 or not np.array_equal(hubs, hubs[first][together]):
+    apart = bool((np.diff(np.sort(at[first].ravel())) > 0).all())
+    if not apart or np.ptp(shared) > 0 or not np.array_equal(at, at[first][together]):
         return None
     rates = [_rate(topology.bandwidth[links[t]]) for t in tiers]
     if rates[0] != rates[1] or rates[2] != rates[3] or any(np.ptp(topology.latency[links[t]]) for t in tiers):

@@ -1,5 +1,6 @@
 """Schedules in which all ranks do alike: what one rank does, and how the algebra carries it along."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -33,6 +34,7 @@ def claim(schedule: Schedule, moves: Ints) -> Schedule:
         moves: See `Orbit`.
     """
 
+    @functools.cache
     def orbit() -> Orbit:
         step, out, into = [], [], []
         for i in range(schedule.step_count):
@@ -53,6 +55,7 @@ def reversed(schedule: Schedule, op: int) -> Callable[[], Orbit | None] | None:
         return None
     was = schedule.orbit
 
+    @functools.cache
     def orbit() -> Orbit | None:
         old = was()
         if old is None:
@@ -70,6 +73,7 @@ def joined(first: Schedule, second: Schedule) -> Callable[[], Orbit | None] | No
         return None
     before, after = first.orbit, second.orbit
 
+    @functools.cache
     def orbit() -> Orbit | None:
         a, b = before(), after()
         if a is None or b is None or not len(a.moves) or not np.array_equal(a.moves, b.moves):

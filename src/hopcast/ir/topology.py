@@ -98,15 +98,13 @@ class Topology:
         return bool(np.any(self.wire != np.arange(self.links)))
 
     def place(self, vertex: int) -> str:
-        """Name of a vertex for people: ``3,0`` on a grid, ``1/3,0`` in slice 1, else ``5``, ``switch 0``."""
+        """Name of a vertex for people: ``3,0`` on a grid or in node 3, ``1/3,0`` in slice 1, ``switch 0``."""
         if vertex >= self.chips:
             number = vertex - self.chips
             return self.labels[number] if self.labels else f"switch {number}"
         at = [str(c) for c in self.coords[vertex]]
-        if self.is_grid and len(at) > 1:
-            return ",".join(at)
         if not self.is_slices:
-            return str(vertex)
+            return ",".join(at)
         inside = ",".join(at[1:])
         return f"{at[0]}/{inside}" if self.axes[0].length > 1 else inside
 

@@ -112,6 +112,11 @@ def simulate(
     )  # fmt: skip
 
 
+def is_alike(schedule: Schedule, cluster: Cluster) -> bool:
+    """Whether one rank's sends stand for all, so that size costs next to nothing."""
+    return schedule.orbit is not None and symmetry.fits(schedule, cluster) is not None
+
+
 def _brief(seconds: float, latency: float, load: Floats, events: int, how: str, solved: int) -> Flows:
     """Without the columns of sends."""
     none, no = np.zeros(0), np.zeros(0, np.int64)

@@ -15,6 +15,7 @@ from hopcast.interpret import cells
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.schedule import Orbit, Schedule
 from hopcast.ir.topology import Floats, Ints, Topology
+from hopcast.price.steps import Steps
 
 from . import network
 from .arcs import Touches, arcs
@@ -113,14 +114,21 @@ def _joined(moves: Longs, chips: int) -> bool:
     return int(seen[:chips].sum()) == chips
 
 
-def problem(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> tuple[Problem, Classes] | None:
-    """The sends of one rank on one link of each class; None where nothing is known to be alike."""
-    found = classes(cluster.topology, cluster.routing)
-    if schedule.orbit is None or found is None or not _together(schedule.groups, found, cluster.topology):
+def fits(schedule: Schedule, cluster: Cluster) -> tuple[Classes, Orbit] | None:
+    """The classes of links and the sends of one rank, where both move along with the chips."""
+    found = None if schedule.orbit is None else classes(cluster.topology, cluster.routing)
+    if schedule.orbit is None or found is None or not _together(schedule.groups, cluster.topology):
         return None
     orbit = schedule.orbit()
-    if orbit is None or not _commute(schedule.groups, found, orbit):
+    return (found, orbit) if orbit is not None and _commute(schedule.groups, found, orbit) else None
+
+
+def problem(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> tuple[Problem, Classes] | None:
+    """The sends of one rank on one link of each class; None where nothing is known to be alike."""
+    fit = fits(schedule, cluster)
+    if fit is None:
         return None
+    found, orbit = fit
     group = schedule.groups[0]
     ends = replace(orbit.out, src=group[orbit.out.src], dst=group[orbit.out.dst])
     pair, src, dst = network.pairs(ends, cluster.topology.vertices)
@@ -135,6 +143,28 @@ def problem(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> 
     return Problem(found.capacity, paths, pair, volume, gamma * volume * (orbit.out.op == 1), wait), found
 
 
+def stepped(schedule: Schedule, cluster: Cluster, size: float) -> Steps | None:
+    """What `price.steps` gives, from the sends of one rank; None where nothing is known to be alike."""
+    whole = problem(schedule, cluster, size, 0.0)
+    if whole is None or schedule.orbit is None:
+        return None
+    sends, found = whole
+    orbit = schedule.orbit()
+    assert orbit is not None
+    _, send, piece = sends.spread()
+    step = orbit.step[send]
+    lag = np.zeros(schedule.step_count)
+    np.maximum.at(lag, step, sends.paths.lag[piece])
+    many = np.diff(sends.paths.hop)[piece]
+    nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+    crossing = np.repeat(sends.paths.hop[piece], many) + nth
+    volume = np.repeat(sends.volume[send] * sends.paths.weight[piece], many) * sends.paths.times[crossing]
+    links, link = len(found.size), sends.paths.link[crossing]
+    load = np.bincount(np.repeat(step, many) * links + link, volume, schedule.step_count * links)
+    busy = (load.reshape(-1, links) / found.capacity).max(1, initial=0.0)
+    return Steps(float(lag.sum()), float(busy.sum()), sends.load()[found.of], lag + busy)
+
+
 def touches(orbit: Orbit, chunks: int) -> tuple[Touches, Touches]:
     """The cells of rank 0 that its sends read, and those that the sends into it write."""
     found = (Touches(*cells(rows, chunks)) for rows in (orbit.out, orbit.into))
@@ -142,7 +172,7 @@ def touches(orbit: Orbit, chunks: int) -> tuple[Touches, Touches]:
     return read, write
 
 
-def _together(groups: Ints, found: Classes, topology: Topology) -> bool:
+def _together(groups: Ints, topology: Topology) -> bool:
     """Whether the groups cover all chips, each once."""
     return groups.size == topology.chips and np.array_equal(np.sort(groups, axis=None), np.arange(topology.chips))
 

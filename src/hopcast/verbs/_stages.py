@@ -18,7 +18,7 @@ def stages(answer: Answer) -> list[str]:
     made = hierarchical.phases(q.collective, q.group, hint)
     said, whole = [], 0.0
     for name, phase in made:
-        laid = algebra.lay(phase, q.group.all_groups, q.cluster.topology.vertices)
+        laid = algebra.lay(phase, q.group.all_groups, q.cluster.topology.vertices, q.group.hubs)
         found = steps(laid, q.cluster, q.size)
         seconds = found.latency + found.bandwidth
         whole += seconds

@@ -169,9 +169,9 @@ def _own(made: Schedule, where: Place, nbytes: float, hint: Hint) -> Question:
     ):
         # One that names switches stands on the cluster's own vertices already.
         placed = len(made.groups) > 1 or made.vertices > made.ranks
-        laid = made if placed else algebra.lay(made, group.all_groups, topology.vertices)
+        laid = made if placed else algebra.lay(made, group.all_groups, topology.vertices, group.hubs)
     elif len(made.groups) == 1 and made.ranks == group.ranks:
-        laid = algebra.lay(made, group.all_groups, topology.vertices)
+        laid = algebra.lay(made, group.all_groups, topology.vertices, group.hubs)
     else:
         raise InputError(
             f"the schedule has {made.ranks} ranks and a group on {where.cluster.name} has {group.ranks}; "

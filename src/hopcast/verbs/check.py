@@ -48,7 +48,7 @@ def scheduled(q: Question, algorithm: str) -> Schedule:
     one, options = algorithms.parse(algorithm)
     hint = type(q.hint)(q.hint.size, q.hint.alpha, q.hint.root, q.hint.shift, q.hint.seed, options)
     made = one.build(q.collective, q.group, hint)
-    return algebra.lay(made, q.group.all_groups, q.cluster.topology.vertices)
+    return algebra.lay(made, q.group.all_groups, q.cluster.topology.vertices, q.group.hubs)
 
 
 def check(schedule: Schedule) -> None:

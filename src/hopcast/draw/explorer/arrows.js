@@ -3,16 +3,16 @@
 
 const MOST_ARROWS = 4000;
 const MOST_PACKETS = 700;
-const MOST_LABELLED = 90;
+const MOST_LABELLED = 130;
 
-// The way of a send on the screen: one line.
-function sendLine(stage, row) {
+// The way of a send on the screen, or its first link: one line.
+function sendLine(stage, row, first = false) {
   const { layout, side, XY, lane } = stage;
   const { src, dst } = side.plan.sends;
   const ways = stage.view.direct ? null : H.waysOf(side, row);
   if (ways && ways.length) {
     const line = [];
-    for (const link of ways[0]) for (const p of layout.piecesOf[link]) line.push(...H.linePoints(stage, p, lane));
+    for (const link of first ? ways[0].slice(0, 1) : ways[0]) for (const p of layout.piecesOf[link]) line.push(...H.linePoints(stage, p, lane));
     if (line.length > 1) return line;
   }
   const [a, b] = [src[row], dst[row]];
@@ -67,7 +67,7 @@ H.paintArrows = (stage, step) => {
   const followed = H.state.chunk >= 0 || H.state.rank >= 0;
   stage.g.globalAlpha = followed ? 0.5 : 1;
   if (stage.view.direct) paintDirect(stage, step);
-  else if (side.plan.load && k >= 16 && layout.pieces <= MOST_ARROWS) paintTips(stage, step);
+  else if (side.plan.load && !layout.spin && k >= 16 && layout.pieces <= MOST_ARROWS) paintTips(stage, step);
   stage.g.globalAlpha = 1;
   if (H.state.chunk >= 0) paintJourney(stage, step);
   if (H.state.rank >= 0) paintRank(stage, step);
@@ -168,41 +168,73 @@ function paintRank(stage, step) {
   }
 }
 
-// Packets: where each send's chunks are at this moment of the step; half way when nothing moves.
+// Packets: where each send's chunks are at this moment of the step. When nothing moves they stand on the first link
+// of their way, one behind the other, if they have room there.
 H.paintPackets = (stage, step) => {
-  const { g, side, k } = stage;
+  const { side, k } = stage;
   const { sends } = side.plan;
   if (step < 0 || !sends || sends.scope === 'chunks' || k < 22 || stage.layout.spin) return;
-  const first = sends.start[step];
-  const last = sends.start[step + 1];
-  const moving = H.phase < 1;
-  if (last - first > (moving ? MOST_PACKETS : MOST_LABELLED) || (!moving && k < 52)) return;
-  const size = Math.max(6, Math.min(16, k * 0.14));
-  for (let row = first; row < last; row++) {
-    if (stage.layout.hidden[sends.src[row]] || (H.state.chunk >= 0 && !H.moves(side, row, H.state.chunk))) continue;
-    const line = sendLine(stage, row);
-    const { x, y } = along(line, moving ? 0.08 + 0.84 * H.phase : 0.42);
-    const followed = H.state.chunk >= 0;
-    const shown = followed ? H.state.chunk : sends.chunk[row];
-    packet(g, side, x, y, size, shown, followed ? 1 : sends.count[row]);
+  const followed = H.state.chunk;
+  const rows = [];
+  for (let row = sends.start[step]; row < sends.start[step + 1]; row++) {
+    if (!stage.layout.hidden[sends.src[row]] && (followed < 0 || H.moves(side, row, followed))) rows.push(row);
   }
+  const size = Math.max(6, Math.min(16, k * 0.14));
+  const found = [];
+  const add = (row, { x, y }) => found.push({
+    x, y, size, chunk: followed < 0 ? sends.chunk[row] : followed, count: followed < 0 ? sends.count[row] : 1,
+  });
+  if (H.phase < 1) {
+    if (rows.length <= MOST_PACKETS) for (const row of rows) add(row, along(sendLine(stage, row), 0.08 + 0.84 * H.phase));
+  } else if (rows.length <= MOST_LABELLED) {
+    for (const queue of queues(stage, rows)) {
+      const line = sendLine(stage, queue[0], true);
+      if (length(line) < (size * 1.3 + 2) * (queue.length + 1)) continue;
+      queue.forEach((row, i) => add(row, along(line, queue.length === 1 ? (stage.view.direct ? 0.5 : 0.42) : (i + 1) / (queue.length + 1))));
+    }
+  }
+  paintAll(stage, found);
 };
 
-function packet(g, side, x, y, size, chunk, count) {
+// Sends by the link that they leave on.
+function queues({ side, view }, rows) {
+  const found = new Map();
+  for (const row of rows) {
+    const ways = view.direct ? null : H.waysOf(side, row);
+    const key = ways && ways[0] ? ways[0][0] : `row ${row}`;
+    found.set(key, [...(found.get(key) || []), row]);
+  }
+  return found.values();
+}
+
+const length = (line) => line.slice(1).reduce((sum, [x, y], i) => sum + Math.hypot(x - line[i][0], y - line[i][1]), 0);
+
+// Packets bear numbers where all numbers have room.
+function paintAll({ g, side }, packets) {
+  if (!packets.length) return;
   const { plan } = side;
-  const text = count > 1 ? (count === plan.chunks ? 'all' : `${chunk}+${count - 1}`) : String(chunk);
+  const { size } = packets[0];
   g.font = `600 ${Math.max(8, size * 0.68)}px ${H.css.font}`;
-  const wide = size >= 11 ? Math.max(size, g.measureText(text).width + 5) : size;
-  g.beginPath();
-  g.roundRect(x - wide / 2, y - size / 2, wide, size, 3);
-  g.fillStyle = H.chunkColour(H.hue(plan, chunk));
-  g.fill();
-  g.strokeStyle = H.css.ink;
-  g.lineWidth = 0.8;
-  g.stroke();
-  if (size < 11) return;
-  g.fillStyle = '#10151b';
-  g.textAlign = 'center';
-  g.textBaseline = 'middle';
-  g.fillText(text, x, y + 0.5);
+  for (const p of packets) {
+    p.text = p.count > 1 ? (p.count === plan.chunks ? 'all' : `${p.chunk}-${(p.chunk + p.count - 1) % plan.chunks}`) : String(p.chunk);
+    p.wide = Math.max(size, g.measureText(p.text).width + 5);
+  }
+  const named = size >= 11 && packets.length <= MOST_LABELLED && !packets.some((p, i) => packets.slice(0, i).some((q) => (
+    Math.abs(p.x - q.x) < (p.wide + q.wide) / 2 && Math.abs(p.y - q.y) < size)));
+  for (const { x, y, chunk, text, wide } of packets) {
+    const across = named ? wide : size * 0.85;
+    const down = named ? size : size * 0.85;
+    g.beginPath();
+    g.roundRect(x - across / 2, y - down / 2, across, down, 3);
+    g.fillStyle = H.chunkColour(H.hue(plan, chunk));
+    g.fill();
+    g.strokeStyle = H.css.ink;
+    g.lineWidth = 0.8;
+    g.stroke();
+    if (!named) continue;
+    g.fillStyle = '#10151b';
+    g.textAlign = 'center';
+    g.textBaseline = 'middle';
+    g.fillText(text, x, y + 0.5);
+  }
 }

@@ -12,7 +12,7 @@ H.paintGantt = () => {
   canvas.hidden = !sends || sends.scope === 'chunks';
   if (canvas.hidden || !box.clientWidth) return;
   const lanes = lanesOf(side);
-  const tall = Math.max(3, Math.min(MOST_HIGH, 190 / lanes.length));
+  const tall = Math.max(3, Math.min(MOST_HIGH, 130 / lanes.length));
   const [w, h] = [box.clientWidth, lanes.length * tall + 2];
   const dpr = Math.min(2, window.devicePixelRatio || 1);
   canvas.style.height = `${h}px`;
@@ -64,7 +64,7 @@ function names({ g, side, lanes, tall }) {
   g.fillStyle = H.css.muted;
   let last = -Infinity;
   lanes.forEach(({ vertex }, i) => {
-    const y = (i + 0.5) * tall;
+    const y = Math.max(6, (i + 0.5) * tall);
     if ((i && lanes[i - 1].vertex === vertex) || y - last < 11) return;
     last = y;
     g.fillText(side.localOf[vertex] >= 0 ? String(side.localOf[vertex]) : `sw ${vertex - side.net.chips}`, NAMES - 5, y);

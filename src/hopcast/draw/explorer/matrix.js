@@ -77,7 +77,7 @@ H.paintMatrix = () => {
 function grid(canvas, rows, columns, top) {
   const room = canvas.parentElement.clientWidth - NAMES - 4;
   const wide = Math.max(2, Math.min(CELL, room / columns));
-  const tall = Math.max(3, Math.min(22, wide, 420 / rows));
+  const tall = Math.max(3, Math.min(22, wide, 300 / rows));
   const dpr = Math.min(2, window.devicePixelRatio || 1);
   const [w, h] = [NAMES + wide * columns + 2, top + tall * rows + 2];
   canvas.style.width = `${w}px`;
@@ -119,9 +119,10 @@ function paintHeld(side, matrix, canvas, note) {
   at.byRow = byRow;
   at.byColumn = byColumn;
   canvas.cells = at;
-  const folded = byRow > 1 || byColumn > 1 ? `Each cell stands for ${byRow} ranks x ${byColumn} chunks. ` : '';
-  const sums = matrix.full > 1 ? `A cell fills as its sum does: k of ${matrix.full} contributions. ` : '';
-  const wrote = at.wide >= OUTLINED ? 'Outlined: written in this step. Pale: no longer needed.' : 'Strong: written in this step. Palest: no longer needed.';
+  const folded = byRow > 1 || byColumn > 1 ? `Each cell stands for ${H.counted(byRow, 'rank')} x ${H.counted(byColumn, 'chunk')}. ` : '';
+  const strong = at.tall < OUTLINED && matrix.full > 1;
+  const sums = matrix.full > 1 ? `A cell ${strong ? 'darkens' : 'fills'} as its sum does: k of ${matrix.full} contributions. ` : '';
+  const wrote = strong ? 'Palest: no longer needed.' : at.wide >= OUTLINED ? 'Outlined: written in this step. Pale: no longer needed.' : 'Strong: written in this step. Palest: no longer needed.';
   note.textContent = `${folded}${sums}${wrote}`;
 }
 
@@ -143,10 +144,13 @@ function paintCell({ g, wide, tall, top }, plan, matrix, r, c, byRow, byColumn) 
   g.fillStyle = H.css.blank;
   g.fillRect(x, y, wide, tall);
   if (part > 0) {
-    // Where there is no room for outlines, what a step writes stands out by strength.
-    g.globalAlpha = !alive ? 0.2 : wide < OUTLINED && !wrote ? 0.5 : 1;
+    // Where there is no room for outlines, what a step writes stands out by strength,
+    // and sums by strength too.
+    const faint = tall < OUTLINED && full > 1;
+    g.globalAlpha = !alive ? 0.12 : faint ? 0.25 + 0.75 * part : wide < OUTLINED && !wrote ? 0.5 : 1;
     g.fillStyle = H.chunkColour(H.hue(plan, c * byColumn));
-    g.fillRect(x + gap, y + gap + (tall - 2 * gap) * (1 - part), wide - 2 * gap, (tall - 2 * gap) * part);
+    const filled = faint ? 1 : part;
+    g.fillRect(x + gap, y + gap + (tall - 2 * gap) * (1 - filled), wide - 2 * gap, (tall - 2 * gap) * filled);
     g.globalAlpha = 1;
   }
   g.strokeStyle = H.css.grid;
@@ -159,7 +163,7 @@ function paintCell({ g, wide, tall, top }, plan, matrix, r, c, byRow, byColumn) 
   }
   const k = count[r * chunks + c];
   if (full > 1 && many === 1 && k > 0 && wide >= 15 && tall >= 12) {
-    g.fillStyle = alive && part > 0.45 ? '#10151b' : H.css.ink;
+    g.fillStyle = !alive ? H.css.muted : part > 0.45 ? '#10151b' : H.css.ink;
     g.textAlign = 'center';
     g.fillText(String(k), x + wide / 2, y + tall / 2 + 0.5);
   }
@@ -177,7 +181,7 @@ function mark({ g, wide, tall, top, w, h }, number, count, isRow) {
 function paintReceived(side, canvas, note) {
   const { plan } = side;
   const held = H.held(side);
-  const [byRow, byColumn] = [Math.ceil(plan.ranks / MOST_ROWS), Math.ceil(plan.steps / MOST_COLUMNS)];
+  const [byRow, byColumn] = [Math.ceil(plan.ranks / (MOST_ROWS / 2)), Math.ceil(plan.steps / MOST_COLUMNS)];
   const [rows, columns] = [Math.ceil(plan.ranks / byRow), Math.ceil(plan.steps / byColumn)];
   const at = grid(canvas, rows, columns, 18);
   headers(at, rows, columns, (r) => String(r * byRow), (c) => String(c * byColumn));
@@ -193,8 +197,8 @@ function paintReceived(side, canvas, note) {
   at.g.globalAlpha = 1;
   mark(at, held < 0 ? -1 : Math.floor(held / byColumn), columns, false);
   canvas.cells = null;
-  note.textContent = `${byRow > 1 ? `Each row stands for ${byRow} ranks. ` : ''}Dark: a rank has received as much as `
-    + 'the busiest rank does in all. Its chunks are too many to be shown one by one.';
+  note.textContent = `${byRow > 1 ? `Each row stands for ${byRow} ranks. ` : ''}Strongest: as much as the busiest rank `
+    + 'receives in all. The chunks are too many to be shown one by one.';
 }
 
 // By column and row: the part of the most that any rank receives.

@@ -36,14 +36,14 @@ H.paintCaptions = () => {
     const { side } = stage;
     const head = H.sides.length > 1 ? `${'AB'[side.number]}: ${side.name}. ` : '';
     stage.caption.replaceChildren(H.make('b', {}, head), H.sentence(side));
-    stage.canvas.classList.toggle('focus', H.sides.length > 1 && side.number === H.state.side);
+    stage.canvas.parentElement.classList.toggle('focus', H.sides.length > 1 && side.number === H.state.side);
   }
   const slider = H.$('scrub');
   slider.max = H.ticks.length - 1;
   slider.value = step;
   const unit = H.sides.length > 1 ? 'moment' : 'step';
   slider.setAttribute('aria-valuetext', step < 0 ? 'start' : `${unit} ${step}, ${H.seconds(H.clock())}`);
-  H.$('where').textContent = step < 0 ? `start, ${H.count(H.ticks.length)} ${unit}s` : `${unit} ${step} of 0-${H.ticks.length - 1}`;
+  H.$('where').textContent = step < 0 ? `start, ${H.count(H.ticks.length)} ${unit}s` : `${unit} ${step}${H.ticks.length > 1 ? ` of 0 to ${H.ticks.length - 1}` : ''}`;
   H.$('clock').textContent = `${H.seconds(H.clock())} of ${H.seconds(H.total())}`;
   H.$('play').setAttribute('aria-pressed', String(H.playing));
   H.$('play').textContent = H.playing ? 'Pause' : 'Play';
@@ -83,12 +83,12 @@ function followed(side) {
     } else parts.push(`Chunk ${chunk}${whose}: ${H.count(steps.length)} sends in steps ${steps[0].step} to ${steps[steps.length - 1].step}.`);
   }
   if (rank >= 0) {
-    const { step } = H.now(side);
+    const { moving: step } = H.now(side);
     const { sends } = plan;
     const me = side.vertexOf(H.state.group, rank);
     const rows = step >= 0 && sends ? H.ofRank(side, step, rank) : [];
     const out = rows.filter((r) => sends.src[r] === me).length;
-    parts.push(`Rank ${rank}, chip ${H.place(net, me)}: ${step < 0 ? 'nothing yet' : `sends ${out} (solid), receives ${rows.length - out} (dashed) in step ${step}`}.`);
+    parts.push(`Rank ${rank}, chip ${H.place(net, me)}: ${step < 0 ? 'nothing moves' : `sends ${out} (solid), receives ${rows.length - out} (dashed) in step ${step}`}.`);
   }
   if (!parts.length) return only ? `Chunks that can be followed: ${only.join(', ')}.` : 'A column of the matrix, a bar of the lanes or a number follows a chunk.';
   return parts.join(' ');

@@ -105,15 +105,17 @@ H.setTicks = () => {
 
 H.total = () => Math.max(...H.sides.map((s) => s.plan.ends[s.plan.steps - 1] || 0));
 
-// The step that a side is in at the page's moment, and whether it is over then.
+// The step that a side is in at the page's moment: `done` where it ends then, `over` after the last one, `moving`
+// where its sends are shown: a side that has finished earlier than the other shows none.
 H.now = (side) => {
   const moment = H.state.step;
   const { ends, steps } = side.plan;
-  if (moment < 0 || !steps) return { step: -1, done: true, over: !steps };
-  if (H.sides.length === 1) return { step: moment, done: true, over: moment === steps - 1 };
+  if (moment < 0 || !steps) return { step: -1, done: true, over: !steps, moving: -1 };
+  if (H.sides.length === 1) return { step: moment, done: true, over: moment === steps - 1, moving: moment };
   const t = H.ticks[moment];
   const step = Math.min(steps - 1, H.lowerBound(ends, t * (1 - 1e-9)));
-  return { step, done: ends[step] <= t * (1 + 1e-9), over: ends[steps - 1] <= t * (1 + 1e-9) };
+  const after = ends[steps - 1] < t * (1 - 1e-9);
+  return { step, done: ends[step] <= t * (1 + 1e-9), over: ends[steps - 1] <= t * (1 + 1e-9), moving: after ? -1 : step };
 };
 
 // The last step that is over: what the ranks hold.
@@ -162,7 +164,9 @@ H.owner = (plan, chunk) => {
   return plan.origin[chunk] >= 0 ? plan.origin[chunk] : plan.goal[chunk];
 };
 
+// The colour of a chunk: that of its owner; where it has none its own or, of many, that of its part of the array.
 H.hue = (plan, chunk) => {
   const owner = H.owner(plan, chunk);
-  return owner >= 0 ? owner : chunk;
+  if (owner >= 0) return owner;
+  return plan.chunks <= 64 ? chunk : Math.floor((chunk * H.css.chunks.length) / plan.chunks);
 };

@@ -105,7 +105,7 @@ H.under = (stage, x, y) => {
 
 function linkUnder(stage, x, y) {
   const { layout, P, lane, side } = stage;
-  const bins = H.binsOf(side, H.now(side).step);
+  const bins = H.binsOf(side, H.now(side).moving);
   let link = -1;
   let near = NEAR;
   for (let p = 0; p < layout.pieces; p++) {
@@ -169,13 +169,13 @@ function click(stage, e) {
 // The numbers of a chip or a link in the current step, one line each; null for neither.
 H.describe = (side, { vertex, link }) => {
   const { net, plan } = side;
-  const { step } = H.now(side);
+  const { moving: step } = H.now(side);
   if (link >= 0) {
     const bytes = H.bytes(side, step, link);
     return [
       `link ${H.linkName(net, link)}`,
       `${H.rate(side.rate[link])} one way`,
-      step < 0 || !plan.load ? 'no step yet' : `${H.size(bytes)} in step ${step}: ${H.percent(H.busy(side, step, link))} of its time`,
+      step < 0 || !plan.load ? 'nothing moves' : `${H.size(bytes)} in step ${step}: ${H.percent(H.busy(side, step, link))} of its time`,
     ];
   }
   if (vertex < 0) return null;

@@ -6,10 +6,11 @@ const HOTTEST = 12;
 // One sentence for each side.
 H.sentence = (side) => {
   const { plan } = side;
-  const { step, done, over } = H.now(side);
+  const { step, done, over, moving } = H.now(side);
   if (step < 0) return `Before the first of ${H.counted(plan.steps, 'step')}. ${spread(side)}`;
+  if (moving < 0) return `Finished at ${H.seconds(plan.ends[plan.steps - 1])}. ${spread(side)}`;
   const rows = H.rowsOf(side, step);
-  const parts = [`Step ${step} of 0 to ${plan.steps - 1}${done ? '' : ', under way'}`];
+  const parts = [plan.steps === 1 ? 'The only step' : `Step ${step} of 0 to ${plan.steps - 1}${done ? '' : ', under way'}`];
   if (plan.sends && plan.sends.scope !== 'chunks') parts.push(H.counted(rows.length, 'send'));
   if (plan.load) parts.push(`busiest link ${H.percent(side.peak[step])} of the step, mean ${H.percent(side.mean[step])}`);
   if (over) parts.push(`finished at ${H.seconds(plan.ends[plan.steps - 1])}`);
@@ -106,7 +107,7 @@ H.fillTable = () => {
   if (!open || H.playing) return;
   const parts = [];
   for (const side of H.sides) {
-    const { step } = H.now(side);
+    const { moving: step } = H.now(side);
     if (H.sides.length > 1) parts.push(H.make('h3', {}, `${'AB'[side.number]}: ${side.name}`));
     if (step >= 0 && side.plan.sends) parts.push(sendsTable(side, step));
     if (step >= 0 && side.plan.load) parts.push(loadTable(side, step));

@@ -27,7 +27,7 @@ function paintSide(g, side, w, top) {
   g.textAlign = 'left';
   g.fillStyle = H.css.muted;
   const name = H.sides.length > 1 ? `${'AB'[side.number]}: ${side.name}, ` : '';
-  g.fillText(`${name}${H.count(plan.steps)} steps in ${H.seconds(plan.ends[plan.steps - 1] || 0)}: peak and mean load of links`, 0, top - 4);
+  g.fillText(`${name}${H.counted(plan.steps, 'step')} in ${H.seconds(plan.ends[plan.steps - 1] || 0)}: peak and mean load of links`, 0, top - 4);
   g.fillStyle = H.css.panel;
   g.fillRect(0, top, w, HIGH);
   let drawn = -1; // the last pixel that is filled, so that thousands of steps cost no more than the pixels

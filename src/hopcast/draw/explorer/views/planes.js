@@ -1,6 +1,9 @@
 // Three axes and more as sheets: the first two axes across and down, one sheet for each place along the others.
 // Links between sheets are ticks on the chip that they leave: to the next sheet up right, to the last down left.
 
+const TITLE = 0.13; // room above a sheet for its name, of its height
+const SCREEN = 1.45; // width of a stage for its height
+
 H.view({
   name: 'planes',
   title: 'planes',
@@ -9,7 +12,7 @@ H.view({
     const layout = H.newLayout(net, { box: [0.5, 0.36] });
     const [across, down, ...rest] = H.longAxes(net);
     const wide = net.axes[across].length + 1.5;
-    const tall = net.axes[down].length + 1.9;
+    const tall = net.axes[down].length * (1 + TITLE) + 1.1;
     const sheets = rest.reduce((n, a) => n * net.axes[a].length, 1);
     const columns = columnsFor(sheets, wide, tall);
     for (let v = 0; v < net.chips; v++) {
@@ -36,7 +39,9 @@ function number(net, rest, at) {
 // About as wide as a screen.
 function columnsFor(sheets, wide, tall) {
   let best = 1;
-  const shape = (c) => Math.abs(Math.log((c * wide) / (Math.ceil(sheets / c) * tall) / 1.5));
+  const rows = (c) => Math.ceil(sheets / c);
+  const empty = (c) => (rows(c) * c - sheets) / sheets;
+  const shape = (c) => Math.abs(Math.log((c * wide) / (rows(c) * tall) / SCREEN)) + 2 * empty(c);
   for (let c = 1; c <= sheets; c++) if (shape(c) < shape(best)) best = c;
   return best;
 }
@@ -50,9 +55,9 @@ function frame(layout, net, rest, sheet, columns, wide, tall) {
     parts.push(`${net.axes[a].name} = ${number % net.axes[a].length}`);
     number = Math.floor(number / net.axes[a].length);
   }
-  const [w, h] = [wide - 1.5, tall - 1.9];
+  const [w, h] = [wide - 1.5, (tall - 1.1) / (1 + TITLE)];
   layout.frames.push({ x: left + (w - 1) / 2, y: top + (h - 1) / 2, w: w + 0.5, h: h + 0.5 });
-  layout.texts.push({ x: left + (w - 1) / 2, y: top - 1.05, text: parts.join(', '), align: 'center', strong: true });
+  layout.texts.push({ x: left + (w - 1) / 2, y: top - 0.75, lift: -8, text: parts.join(', '), align: 'center', strong: true });
 }
 
 function tick(layout, link, way, nth) {

@@ -40,7 +40,7 @@ function placeBlocks(layout, blocks, split) {
     });
     if (blocks.length > 1) {
       const w = columns + (stacked ? 0.6 : 0.1);
-      layout.frames.push({ x: left + (columns - 1) / 2 + (stacked ? 0.28 : 0), y: (rows - 1) * 0.36 - 0.55, w, h: rows * 0.72 + 1.35 });
+      layout.frames.push({ x: left + (columns - 1) / 2 + (stacked ? 0.28 : 0), y: (rows - 1) * 0.36 - 0.62, w, h: rows * 0.72 + 1.6 });
     }
     left += columns + (stacked ? 1.1 : 0.6);
   }
@@ -62,7 +62,7 @@ function placeSlices(layout, net, blocks) {
   for (let s = 0; s < count; s++) {
     const w = length(across) + 0.38 * (length(back) - 1);
     layout.frames.push({ x: s * pitch + (w - 1) / 2, y: (length(down) - 1) / 2 - 0.19 * (length(back) - 1), w: w + 0.7, h: length(down) + 0.38 * (length(back) - 1) + 0.7 });
-    layout.texts.push({ x: s * pitch + (w - 1) / 2, y: length(down) + 0.1, text: `${net.axes[slice].name} ${s}`, align: 'center', strong: true });
+    layout.texts.push({ x: s * pitch + (w - 1) / 2, y: length(down) + 0.1, text: `slice ${s}`, align: 'center', strong: true });
   }
   return count * pitch - 1.2;
 }
@@ -74,11 +74,11 @@ function placeSwitches(layout, net, blocks, wide, split) {
     else layout.hidden[v] = 1;
   }
   let top = Math.min(...Array.from({ length: net.chips }, (_, v) => H.spot(layout, v)[1]));
-  const gap = Math.max(1.9, (wide * 0.34) / Math.max(1, leads.length - 1));
+  const gap = Math.max(1.9, (wide * 0.46) / Math.max(1, leads.length - 1));
   leads.forEach((here, tier) => {
     if (!tier) return;
     const local = tier === 1 && here.length > 1 && here.length === blocks.length && net.kind !== 'slices';
-    top -= local ? 1.15 : gap;
+    top -= local ? 1.25 : gap;
     here.forEach((v, i) => {
       if (local || (here.length === 1 && tier === 1)) bar(layout, v, blocks[i], split ? 2.2 : top);
       else H.put(layout, v, ((i + 0.5) / here.length) * (wide + 1) - 0.5, top);
@@ -98,7 +98,7 @@ function bar(layout, v, chips, y) {
   const left = Math.min(...xs) - 0.42;
   const right = Math.max(...xs) + 0.42;
   H.put(layout, v, (left + right) / 2, y);
-  layout.sizes.set(v, [right - left, 0.44]);
+  layout.sizes.set(v, [right - left, 0.62]);
   layout.bars = (layout.bars || new Set()).add(v);
 }
 
