@@ -2,26 +2,34 @@
 
 ``slices:3:2x4`` is three slices of 2 by 4 that meet outside, over PCIe at half the rate of their links and
 NICs at a quarter for each chip.
+
+``fat:3x2`` is three nodes of two chips; switches that reduce have a ``+`` behind: ``switch:5+``, ``fat:3x2+``.
 """
 
 from functools import cache
 
 from hopcast import algorithms
 from hopcast.ir.algebra import lay
-from hopcast.ir.cluster import Cluster
+from hopcast.ir.cluster import Cluster, Figure
 from hopcast.ir.group import Group, Hint
 from hopcast.ir.mesh import group as group_of
 from hopcast.ir.mesh import physical
 from hopcast.ir.schedule import Schedule
-from hopcast.topologies import _multislice, switch
+from hopcast.topologies import _multislice, fat_tree, switch
 from hopcast.topologies._grid import grid
 
 
 @cache
 def cluster(text: str, bandwidth: float = 1.0, latency: float = 0.0) -> Cluster:
-    if text.startswith("switch:"):
-        made = switch.build(text, [int(text.removeprefix("switch:"))], bandwidth, latency)
-        return Cluster(text, made, "switch", "shortest")
+    family, _, shape = text.removesuffix("+").partition(":")
+    able = ("nvls.supported", "sharp.supported") if text.endswith("+") else ()
+    figures = {key: Figure(1.0, "a test", "2026-11-30") for key in able}
+    if family == "switch":
+        made = switch.build(text, [int(shape)], bandwidth, latency)
+        return Cluster(text, made, "switch", "shortest", figures=figures)
+    if family == "fat":
+        made = fat_tree.build(text, [int(n) for n in shape.split("x")], bandwidth, latency)
+        return Cluster(text, made, "fat-tree", "spread", figures=figures)
     if text.startswith("slices:"):
         _, count, shape = text.split(":")
         one = cluster(shape, bandwidth, latency).topology

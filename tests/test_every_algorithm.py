@@ -27,8 +27,10 @@ GRIDS = (
 )  # fmt: skip
 SWITCHES = tuple(f"switch:{n}" for n in (2, 3, 4, 5, 7, 8, 13, 16, 32, 61, 64))
 SLICES = ("slices:2:1", "slices:2:2", "slices:2:2x2", "slices:3:3w", "slices:2:4wx4w", "slices:3:2x4")
-SMALL = ("4w", "4", "switch:4", "2x3", "switch:5", "slices:2:2")
-GROUPS = RINGS + CHAINS + GRIDS + SWITCHES + SLICES
+REDUCING = ("switch:2+", "switch:3+", "switch:5+", "switch:8+", "switch:13+")
+FAT = ("fat:2x2", "fat:3x2", "fat:2x5+", "fat:4x3+", "fat:4x4", "fat:5x4", "fat:1x4+")
+SMALL = ("4w", "4", "switch:4", "2x3", "switch:5", "slices:2:2", "switch:3+", "fat:2x2+")
+GROUPS = RINGS + CHAINS + GRIDS + SWITCHES + SLICES + REDUCING + FAT
 SIZE, RATE, ALPHA = 64.0, 64e6, 1e-6  # latency and bytes weigh alike, and a pipeline has at most 64 chunks
 
 ALL = [algorithms.get(name) for name in algorithms.names()]
@@ -167,7 +169,8 @@ def test_no_send_can_be_lost_doubled_or_misdirected_unnoticed(algorithm, collect
         for word, harmless, changed in edited(schedule):
             right = computes(changed)
             assert passes(changed) == right, f"{name}: {word}"
-            assert harmless or not right, f"{name}: {word}"
+            spare = bool(getattr(algorithm.module, "SPARE", ""))
+            assert harmless or spare or not right, f"{name}: {word}"
         done += 1
         if done == 3:
             return

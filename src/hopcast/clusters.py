@@ -9,7 +9,7 @@ import numpy as np
 
 from . import chips, machines, registry, units
 from .chips import slices
-from .ir.cluster import Cluster
+from .ir.cluster import Cluster, Figure
 from .ir.topology import Topology
 from .ir.vertices import vertex as vertex  # callers have a cluster in hand
 from .names import InputError, unknown
@@ -18,7 +18,7 @@ from .topologies import _grid, _multislice
 _SHAPE = re.compile(r"\d+(?:[xX*]\d+)*")
 MOST_CHIPS = 1_000_000
 DEFAULT_BANDWIDTH, DEFAULT_LATENCY = "45GB/s", "1us"
-_GENERIC = ("bandwidth", "latency", "duplex", "wraps", "twisted")
+_GENERIC = ("bandwidth", "latency", "duplex", "wraps", "twisted", "sharp")
 _TPU = (
     "slices", "bandwidth", "latency", "ici_latency", "twisted",
     "pcie_bandwidth", "pcie_latency", "dcn_bandwidth", "dcn_latency",
@@ -137,6 +137,7 @@ def _generic(text: str, family: str, dims: tuple[int, ...], options: Mapping[str
         topology = registry.load("topologies", "topology", family).build(
             name, dims, bandwidth, latency, duplex == "half"
         )
+    figures = _reducing(text, family, options)
     routing = "twisted" if "twisted" in options else "dimension_order" if topology.is_grid else "shortest"
     given = [
         f"{key}={value}"
@@ -144,7 +145,19 @@ def _generic(text: str, family: str, dims: tuple[int, ...], options: Mapping[str
         if key not in options
     ]
     assumed = (f"{family} is a generic family: {' and '.join(given)} assumed",) if given else ()
-    return Cluster(text, topology, family, routing, dict(options), assumed=assumed)
+    return Cluster(text, topology, family, routing, dict(options), figures, assumed=assumed)
+
+
+def _reducing(text: str, family: str, options: Mapping[str, str]) -> dict[str, Figure]:
+    """The figure that says that the switch reduces and multicasts, where ``sharp=on`` asks for it."""
+    said = options.get("sharp", "off")
+    if said not in ("on", "off"):
+        raise InputError(f"{text!r}: sharp={said}; it is on or off")
+    if said == "off":
+        return {}
+    if family != "switch":
+        raise InputError(f"{text!r}: a {family} has no switch that could reduce; sharp= is of switch:8")
+    return {"sharp.supported": Figure(1.0, "asked for: sharp=on", "", "M")}
 
 
 def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[str, str]) -> Cluster:

@@ -71,6 +71,7 @@ _RULES |= {
     for i, dash in enumerate(DASHES)
 }
 _RULES |= {f"h{i}": f"fill:{{r{i}}}" for i in range(1, 7)}
+_RULES |= {f"s{i}": f"fill:none;stroke:{{r{i}}}" for i in range(1, 7)}
 _RULES |= {f"c{i}": f"fill:{colour}" for i, colour in enumerate(CHUNKS)}
 
 HATCH = (

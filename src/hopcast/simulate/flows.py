@@ -9,6 +9,7 @@ Three ways, of which the first that fits is taken:
 """
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -94,16 +95,27 @@ def simulate(
         found = _short(schedule, cluster, size, gamma, progress)
         if found is not None:
             return found
-    if importlib.util.find_spec("numba") is None:
+    if not _has_numba():
         return _by_reference(schedule, cluster, size, gamma)
-    step, rows = _listed(schedule)
-    problem = _problem(schedule, cluster, size, gamma, step, rows)
-    seconds = _wave(problem) if shortcut and not detail else None
+    step, rows = listed(schedule)
+    whole = problem(schedule, cluster, size, gamma, step, rows)
+    seconds = _wave(whole) if shortcut and not detail else None
     if seconds is not None:
-        lag = float(problem.paths.lag[0])
-        return _brief(seconds, lag, problem.load(), 0, f"one wave of {len(rows):,} equal sends", 0)
-    ran = _compiled(problem, progress)
+        lag = float(whole.paths.lag[0])
+        return _brief(seconds, lag, whole.load(), 0, f"one wave of {len(rows):,} equal sends", 0)
+    ran = _compiled(whole, progress)
     assert ran is not None
+    return finished(schedule, cluster, rows, step, whole, ran)
+
+
+def finished(
+    schedule: Schedule, cluster: Cluster, rows: Sends, step: Longs, problem: Problem, ran: Ran
+) -> Flows:
+    """The record of a run of all sends.
+
+    Raises:
+        InputError: if sends are stuck, with the chain of waits.
+    """
     if ran.left.any():
         raise InputError(explain(schedule, cluster, rows, step, problem, ran))
     return Flows(
@@ -149,11 +161,18 @@ def _short(
 
 def _compiled(problem: Problem, progress: Progress | None) -> Ran | None:
     """By the compiled engine; None where there is none."""
-    if importlib.util.find_spec("numba") is None:
+    if not _has_numba():
         return None
     from . import general  # numba is imported only where it is needed
 
     return general.run(problem, progress)
+
+
+def _has_numba() -> bool:
+    """Whether it is installed; it is not loaded by asking."""
+    if "numba" in sys.modules:
+        return sys.modules["numba"] is not None
+    return importlib.util.find_spec("numba") is not None
 
 
 def _by_reference(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> Flows:
@@ -166,7 +185,7 @@ def _by_reference(schedule: Schedule, cluster: Cluster, size: float, gamma: floa
     )  # fmt: skip
 
 
-def _listed(schedule: Schedule) -> tuple[Longs, Sends]:
+def listed(schedule: Schedule) -> tuple[Longs, Sends]:
     """All sends and their steps, if they are not too many."""
     parts, count = [], 0
     most = MOST_SENDS * (2 if schedule.step_count == 1 else 1)
@@ -181,7 +200,7 @@ def _listed(schedule: Schedule) -> tuple[Longs, Sends]:
     return np.repeat(np.arange(len(parts)), [len(p) for p in parts]), join(parts)
 
 
-def _problem(
+def problem(
     schedule: Schedule, cluster: Cluster, size: float, gamma: float, step: Longs, rows: Sends
 ) -> Problem:
     """All sends on all links."""

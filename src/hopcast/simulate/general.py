@@ -14,17 +14,18 @@ _SLICE = 50_000_000  # crossings looked at before Python has its turn: about a t
 Progress = Callable[[float], None]
 
 
-def run(problem: Problem, progress: Progress | None = None) -> Ran:
+def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE) -> Ran:
     """Simulate all sends.
 
     Args:
         problem: What there is to send.
         progress: Called now and then with the part of the sends that have been received.
+        slice: Crossings to look at between two calls of ``progress``.
     """
     state = _state(problem)
     sends = len(problem.volume)
     engine.begin(state)
-    while not engine.run(state, _SLICE):
+    while not engine.run(state, slice):
         if progress is not None:
             progress(1.0 - int(state.count[engine.LEFT]) / sends)
     # Its pieces have arrived and its reducing is over.

@@ -1,0 +1,191 @@
+"""Two binary trees in which no rank has children in both: each carries every other chunk from the root.
+
+broadcast: chunks 0, 2, 4, ... go down the first tree and 1, 3, 5, ... down the second, as a pipeline. A rank
+receives in even steps from its parent in one tree and in odd steps from that in the other; one that has
+children passes a chunk on to one of them in the next even and to the other in the next odd step. So every port
+is busy both ways in every step. Such steps exist because senders and receivers with their cables are a bipartite
+graph of degree 2, whose edges two colours are enough for, and no rank waits once it has begun. reduce is the mirror image, all_reduce one after the
+other; of the ranks counted from the root the first tree has the odd ones as leaves and the second the even ones.
+
+Cost: h + m - 1 steps, where h, about 2 log2 n, is when the last rank has its first chunk; on a switch T = (h + m
+- 1) (alpha + D / (m W)), twice that for all_reduce.
+"""
+
+import functools
+from collections.abc import Hashable
+
+import numpy as np
+import numpy.typing as npt
+
+from hopcast.ir import algebra
+from hopcast.ir.collective import of
+from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.schedule import Schedule, Sends, one_group, sends
+
+from . import _chunks, option
+from ._rounds import on_switch
+
+SOURCE = (
+    "Sanders, Speck and Traff 2009, Two-tree algorithms for full bandwidth broadcast, reduction and scan, "
+    "doi:10.1016/j.parco.2009.09.001"
+)
+OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}
+_TURNS = (1, 3, 5, 0)  # of the second tree; one of the first three serves 4 to 1200 ranks, the last 3 ranks
+Longs = npt.NDArray[np.int64]
+
+
+def broadcast(group: Group, hint: Hint) -> Schedule:
+    """Even chunks down one tree, odd chunks down the other."""
+    n, root = group.ranks, hint.root
+    parent, when = trees(n)
+    m = _pieces(group, hint)
+    place = np.arange(1, n)
+    rank, tree = np.tile((place + root) % n, 2), np.repeat([0, 1], n - 1)
+    before, begin = (parent[:, 1:].ravel() + root) % n, when[:, 1:].ravel()
+    many = np.where(tree == 0, (m + 1) // 2, m // 2)
+
+    def make(t: int) -> Sends:
+        nth, late = np.divmod(t - begin, 2)
+        now = np.flatnonzero((nth >= 0) & (nth < many) & (late == 0))
+        return sends(before[now], rank[now], 2 * nth[now] + tree[now])
+
+    last = int(begin.max())
+
+    def pattern(t: int) -> Hashable:
+        return (t % 2, last) if last <= t < m - 1 else ("end", t)
+
+    steps = int((begin + 2 * many - 1)[many > 0].max())
+    whole = of("broadcast", n, root=root, parts=m)
+    return Schedule(whole, "double_tree", one_group(n), n, steps, make, None, 1, pattern)
+
+
+def all_reduce(group: Group, hint: Hint) -> Schedule:
+    """Sums up both trees to a root, and back down."""
+    down = broadcast(group, hint)
+    return algebra.then(algebra.reverse(down), down, "all_reduce")
+
+
+@functools.lru_cache(maxsize=64)
+def trees(n: int) -> tuple[Longs, Longs]:
+    """The two trees over places 0..n-1, where place 0 is the root.
+
+    Shapes: both results are ``int64[2, n]``, by tree and place; those of the root mean nothing.
+
+    Returns:
+        The parent of each place, and the step in which it receives the first chunk.
+
+    >>> [x.tolist() for x in trees(4)]
+    XX
+    """
+    one = _in_order(n - 1)
+    for turn in _TURNS:
+        # Leaves are at odd places, and a turn by an odd number moves them to even ones.
+        name = np.arange(n)
+        name[1:] = (name[1:] - 1 + turn) % (n - 1) + 1
+        parent = np.full((2, n), -1, np.int64)
+        parent[0], parent[1][name] = one, name[one]
+        parent[:, 0] = -1
+        children = [_children(row) for row in parent.tolist()]
+        colour = _colours(n, children)
+        if colour is not None:
+            break
+    assert colour is not None
+    when = np.zeros((2, n), np.int64)
+    for tree in (0, 1):
+        order = [0]
+        for u in order:
+            below = children[tree].get(u, [])
+            order += below
+            early = -1 if u == 0 else int(when[tree, u])
+            for v in below:
+                when[tree, v] = early + 1 + (early + 1 - colour[tree, v]) % 2
+    return parent, when
+
+
+def _children(parent: list[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for v, u in enumerate(parent[1:], 1):
+        found.setdefault(u, []).append(v)
+    return found
+
+
+def _in_order(places: int) -> Longs:
+    """Parents of places 1.. of a binary tree in order: even places have children, odd ones are leaves."""
+    parent = np.zeros(places + 1, np.int64)
+    waiting = [(0, places, 0)]
+    while waiting:
+        begin, size, above = waiting.pop()
+        if size:
+            half = 1 << (size.bit_length() - 1)
+            parent[begin + half] = above
+            waiting += [(begin, half - 1, begin + half), (begin + half, size - half, begin + half)]
+    return parent
+
+
+def _colours(n: int, children: list[dict[int, list[int]]]) -> Longs | None:
+    """The parity of the steps in which each place receives in each tree: ``int64[2, n]``; None if there is none.
+
+    The two cables to a place differ, and so do those to the two children of one. An only child receives in
+    the steps in which its parent does not: else the parent, which nothing holds up, would be a step early and
+    in the way of what the child receives in the other tree.
+    """
+    beside: dict[int, list[tuple[int, int]]] = {}  # place to others, and whether their colours differ
+    first = [tree[0][0] for tree in children]
+    pairs = [(first[0], first[1], 0)]
+    for tree in children:
+        pairs += [(c[0], c[1] if len(c) > 1 else u, 1) for u, c in tree.items() if u]
+    for a, b, other in pairs:
+        beside.setdefault(a, []).append((b, other))
+        beside.setdefault(b, []).append((a, other))
+    colour = np.full(n, -1, np.int64)
+    for start in (first[0], *range(1, n)):
+        waiting = [(start, 0)] if colour[start] < 0 else []
+        while waiting:
+            v, mine = waiting.pop()
+            if colour[v] < 0:
+                colour[v] = mine
+                waiting += [(w, mine ^ other) for w, other in beside.get(v, [])]
+            elif colour[v] != mine:
+                return None
+    return np.stack([colour, 1 - colour])
+
+
+def _pieces(group: Group, hint: Hint) -> int:
+    """Asked for, or the number of least time; a chunk has at least one byte."""
+    asked = option(OPTIONS, hint, "chunks")
+    if asked:
+        return int(asked)
+    filling, most = _filling(group.ranks), max(1, int(hint.size))
+    if not group.uniform_rates:
+        return min(_chunks.BLIND, most)
+    free = _chunks.FREE if not hint.alpha else _chunks.MOST
+    return _chunks.best(filling, hint.alpha, hint.size / group.bandwidth[0], min(free, most))
+
+
+def _filling(n: int) -> int:
+    return int(trees(n)[1][:, 1:].max())
+
+
+def valid(collective: str, group: Group, hint: Hint) -> str | None:
+    """It fits everywhere: the network routes each pair."""
+    return None
+
+
+def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
+    """On a switch, outwards: a rank that has nothing to wait for begins early on the way to the root."""
+    return group.uniform and asked in ("broadcast", "scatter")
+
+
+def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
+    """(h + m - 1) (alpha + D / (m W)) on a switch."""
+    if not group.switched:
+        return None
+    m = _pieces(group, hint)
+    steps = _steps(group.ranks, m) * (2 if collective == "all_reduce" else 1)
+    return on_switch(group, steps, steps * hint.size / m)
+
+
+def _steps(n: int, m: int) -> int:
+    begin = trees(n)[1][:, 1:]
+    many = np.array([[(m + 1) // 2], [m // 2]])
+    return int(np.where(many > 0, begin + 2 * many - 1, 0).max())

@@ -1,0 +1,1 @@
+"""One file per figure or family of figures; see `hopcast.atlas`."""
