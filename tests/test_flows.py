@@ -1,6 +1,7 @@
 """The fast engine of flows against the reference: every send, every link, and every shortcut it takes.
 
-Sources: [loads] link loads counted by hand; [SimGrid] SimGrid's CM02 model with factors off gives the same figures.
+Sources: [loads] link loads counted by hand; [SimGrid] SimGrid's CM02 model with factors off gives the same
+figures.
 """
 
 import sys
@@ -14,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopcast import algorithms
-from hopcast.ir import algebra, orbits
+from hopcast.ir import algebra
 from hopcast.ir.collective import of
 from hopcast.ir.group import Hint
-from hopcast.ir.schedule import Orbit, from_columns, sends
+from hopcast.ir.schedule import from_columns, sends
 from hopcast.names import InputError
-from hopcast.simulate import arcs_engine, flows, general, plain, reference, relay, symmetry
+from hopcast.simulate import flows, general, plain, reference, relay, symmetry
 from hopcast.topologies import ring as ring_topology
 from hopcast.topologies import twisted_torus
 
@@ -221,7 +222,9 @@ def test_moved_ranks_of_other_groups_are_not_moved_chips():
     """A ring in an order that is not the torus's: its moves are not those of the chips."""
     where = cluster("4wx4w", W, HOP)
     snake = np.array([0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11, 15, 14, 13, 12], np.int32)
-    made = algebra.lay(algorithms.get("ring").build("all_gather", group(cluster("16w")), Hint()), snake[None], 16)
+    made = algebra.lay(
+        algorithms.get("ring").build("all_gather", group(cluster("16w")), Hint()), snake[None], 16
+    )
     assert symmetry.problem(made, where, 1.0, 0.0) is None
     short, slow = flows.simulate(made, where, 1e6, detail=False), reference.simulate(made, where, 1e6)
     assert short.seconds == pytest.approx(slow.seconds, rel=1e-11)
@@ -286,7 +289,10 @@ def place(orbit, to):
     front = [0]
     while to not in found:
         front = [
-            m[found[r][0]] for r in front for m in orbit.moves if found.setdefault(int(m[r]), tuple(m[list(found[r])]))
+            m[found[r][0]]
+            for r in front
+            for m in orbit.moves
+            if found.setdefault(int(m[r]), tuple(m[list(found[r])]))
         ]
     return found[to]
 
@@ -306,7 +312,9 @@ def test_known_figures():
     short = flows.simulate(build("all_to_all", "direct", where), where, 16 * MIB, detail=False)
     assert short.seconds * 1e6 == pytest.approx(47.603, abs=5e-4)
     where = cluster("4x4")
-    assert flows.simulate(build("all_gather", "multi_axis", where), where, 1.0).seconds == pytest.approx(1 / 2)
+    assert flows.simulate(build("all_gather", "multi_axis", where), where, 1.0).seconds == pytest.approx(
+        1 / 2
+    )
     where = cluster("16wx16wx16w", W)
     found = flows.simulate(build("all_to_all", "direct", where), where, GIB, detail=False)
     assert found.seconds == pytest.approx(16 / 8 / 4096 * GIB / W, rel=1e-12)
@@ -317,7 +325,7 @@ def test_known_figures():
 
 
 def test_a_slow_link_of_a_long_ring_sets_the_pace():
-    """all_reduce goes round one way and back the other, so a cable at half speed one way slows one half. [loads]"""
+    """all_reduce goes round one way and back the other: a link at half speed slows one half. [loads]"""
     where = cluster("1024w", W, HOP)
     pace = where.topology.bandwidth.copy()
     pace[100] /= 2
@@ -332,7 +340,9 @@ def test_a_link_without_bandwidth_is_named_with_all_that_waits_for_it():
     pace = where.topology.bandwidth.copy()
     link = int(where.topology.port[1, 0, 0])
     pace[link] = 0
-    stopped = replace(where, topology=where.topology.with_links(pace), routing="dimension_order_without_detours")
+    stopped = replace(
+        where, topology=where.topology.with_links(pace), routing="dimension_order_without_detours"
+    )
     made = from_columns(
         of("broadcast", 4),
         "mine",
@@ -341,7 +351,9 @@ def test_a_link_without_bandwidth_is_named_with_all_that_waits_for_it():
     )
     whole = flows.problem(made, where, 1e6, 0.0, *flows.listed(made))
     whole = replace(whole, capacity=stopped.topology.bandwidth)
-    with pytest.raises(InputError, match=r"3 sends never arrive; step 2 .* waits for step 1 1 -> 2, whose link x 1>2"):
+    with pytest.raises(
+        InputError, match=r"3 sends never arrive; step 2 .* waits for step 1 1 -> 2, whose link x 1>2"
+    ):
         flows.finished(made, stopped, *reversed(flows.listed(made)), whole, general.run(whole))
 
 
@@ -376,7 +388,10 @@ def test_without_numba_the_reference_answers(monkeypatch):
 
 
 def test_predict_answers_for_the_largest_pods():
-    for words in (["all_to_all", "v5p:16x20x28"], ["all_reduce", "v5p:16x16x16", "--algorithm", "multi_axis"]):
+    for words in (
+        ["all_to_all", "v5p:16x20x28"],
+        ["all_reduce", "v5p:16x16x16", "--algorithm", "multi_axis"],
+    ):
         got = row("predict", *words, "--size", "1GiB", "--price", "flows")
         assert got["time_us"] >= got["bound_us"] * (1 - 1e-9)
         assert got["efficiency"] > 0.95

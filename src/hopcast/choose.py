@@ -2,17 +2,18 @@
 
 from dataclasses import replace
 
-from . import algorithms
+from . import algorithms, interpret
 from .ir import algebra
 from .ir.group import Hint
 from .ir.schedule import Schedule
-from .names import InputError
+from .names import InputError, unknown
 from .predict import Answer, Choice, of_choice, price_of
 from .price.steps import steps
 from .question import Question
 from .simulate.flows import is_alike
 
 _MOST_SENDS = 2_000_000  # a schedule of more is tried only where one rank's sends stand for all
+_SMALL = 3_000  # sends of a schedule that is always simulated
 _SIMULATED = 4  # schedules that `best` simulates send by send: those of least time by steps
 
 
@@ -28,16 +29,10 @@ def answer(question: Question, algorithm: str = "auto", price: str = "", combine
     Raises:
         InputError: for an algorithm that does not fit, or a price that it has not.
     """
+    if combine not in ("add", "max"):
+        raise unknown("way to combine", combine, ("add", "max"))
     if question.schedule is not None:
-        return price_of(
-            question,
-            None,
-            question.schedule,
-            question.schedule.algorithm,
-            "schedule",
-            price or "flows",
-            combine,
-        )
+        return _own(question, algorithm, price, combine)
     if algorithm == "best":
         return best(question, price, combine)
     if algorithm == "auto":
@@ -45,6 +40,48 @@ def answer(question: Question, algorithm: str = "auto", price: str = "", combine
         return best(question, price, combine) if found is None else of_choice(question, found, price, combine)
     named, options = algorithms.parse(algorithm)
     return of_choice(question, Choice(named, options), price, combine)
+
+
+def _own(question: Question, algorithm: str, price: str, combine: str) -> Answer:
+    """The answer for the user's own schedule, if it computes what it claims."""
+    own = question.schedule
+    assert own is not None
+    refuse_algorithm(algorithm)
+    if combine == "max":
+        raise InputError("--combine max is a way to read a closed form; a schedule has none")
+    try:
+        interpret.check(own)
+    except interpret.CheckError as wrong:
+        raise InputError(f"{own!r} does not compute its collective: {wrong}") from None
+    return price_of(question, None, own, own.algorithm, "schedule", price or "flows", combine)
+
+
+def refuse_algorithm(algorithm: str) -> None:
+    """A schedule is its own algorithm.
+
+    Raises:
+        InputError: if another is named beside it.
+    """
+    if algorithm != "auto":
+        raise InputError(f"--algorithm {algorithm}: a schedule is its own algorithm; leave it off")
+
+
+def choice(question: Question, algorithm: str) -> Choice:
+    """The algorithm that a name, auto or best comes to, without pricing it where that can be avoided."""
+    if algorithm not in ("auto", "best"):
+        named, options = algorithms.parse(algorithm)
+        return Choice(named, options)
+    found = library(question) if algorithm == "auto" else None
+    if found is not None:
+        return found
+    fits = candidates(question)
+    if not fits:
+        raise _none_fits(question)
+    try:
+        named, options = algorithms.parse(best(question).algorithm)
+    except InputError:  # too large to be priced; it can still be built
+        return next((c for c in fits if c.algorithm.name == "direct"), fits[0])
+    return Choice(named, options, "best")
 
 
 def library(question: Question) -> Choice | None:
@@ -103,23 +140,37 @@ def every(question: Question, price: str = "", combine: str = "add") -> list[Ans
     Raises:
         InputError: if none fits.
     """
-    found = []
-    for choice in candidates(question):
+    found: list[Answer] = []
+    reasons: list[InputError] = []
+    for one in candidates(question):
         try:
-            found.append(of_choice(question, replace(choice, source="named"), price, combine))
-        except InputError:  # too large to simulate, or no closed form where one was asked for
-            continue
+            found.append(of_choice(question, replace(one, source="named"), price, combine))
+        except InputError as reason:  # too large to simulate, or no closed form where one was asked for
+            reasons.append(reason)
     if not found:
-        raise _none_fits(question)
-    return sorted(found, key=lambda a: a.time)
+        raise reasons[0] if reasons else _none_fits(question)
+    return _without_twins(sorted(found, key=lambda a: a.time))
+
+
+def _without_twins(found: list[Answer]) -> list[Answer]:
+    """One answer of those whose options make no difference."""
+    kept: list[Answer] = []
+    for a in found:
+        base, steps_of_a = a.algorithm.partition(",")[0], a.schedule.step_count
+        twins = (
+            k for k in kept if k.algorithm.partition(",")[0] == base and k.schedule.step_count == steps_of_a
+        )
+        if not any(abs(k.time - a.time) <= 1e-12 * a.time for k in twins):
+            kept.append(a)
+    return kept
 
 
 def best(question: Question, price: str = "", combine: str = "add") -> Answer:
     """The algorithm of least time.
 
-    Closed forms that are exact decide at once, and where all ranks and links are alike simulation costs next to nothing.
-    The others are ranked by their steps, and the first few of them that the load of their busiest link does not rule out
-    are simulated.
+    Closed forms that are exact decide at once, and where all ranks and links are alike simulation costs next
+    to nothing. The others are ranked by their steps, and the first few of them that the load of their busiest
+    link does not rule out are simulated.
 
     Raises:
         InputError: if none fits.
@@ -141,10 +192,12 @@ def best(question: Question, price: str = "", combine: str = "add") -> Answer:
                     leading, found = (tried.time, choice), tried
             elif _listable(question, choice):
                 others.append((*_by_steps(question, laid), choice))
-    for by_steps, least, choice in sorted(others, key=lambda o: o[:2])[
-        : None if price == "steps" else _SIMULATED
-    ]:
+    simulated = 0
+    for by_steps, least, choice in sorted(others, key=lambda o: o[:2]):
         if leading is not None and least >= leading[0]:
+            continue
+        simulated += 1
+        if price != "steps" and simulated > _SIMULATED and not _is_small(question, choice):
             continue
         if price == "steps":
             leading = _better(leading, by_steps, choice)
@@ -153,7 +206,7 @@ def best(question: Question, price: str = "", combine: str = "add") -> Answer:
         if leading is None or tried.time < leading[0] * (1 - 1e-12):
             leading, found = (tried.time, choice), tried
     if leading is None:
-        raise _none_fits(question)
+        raise _too_many(question) if fits else _none_fits(question)
     return (
         found
         if found is not None and found.time <= leading[0]
@@ -171,6 +224,17 @@ def _better(old: tuple[float, Choice] | None, time: float, choice: Choice) -> tu
     return (time, choice) if old is None or time < old[0] * (1 - 1e-12) else old
 
 
+def _is_small(question: Question, choice: Choice) -> bool:
+    """Whether simulating it costs next to nothing, however it stands by its steps."""
+    laid = _laid(question, choice, replace(question.hint, options=choice.options))
+    sends = 0
+    for rows in laid.steps():
+        sends += len(rows)
+        if sends > _SMALL:
+            return False
+    return True
+
+
 def _listable(question: Question, choice: Choice) -> bool:
     """Whether its sends are few enough to be simulated: one for every pair of ranks may not be."""
     n = question.group.ranks
@@ -181,7 +245,9 @@ def _listable(question: Question, choice: Choice) -> bool:
 def _laid(question: Question, choice: Choice, hint: Hint) -> Schedule:
     """The schedule on all groups."""
     made = choice.algorithm.build(question.collective, question.group, hint)
-    return algebra.lay(made, question.group.all_groups, question.cluster.topology.vertices, question.group.hubs)
+    return algebra.lay(
+        made, question.group.all_groups, question.cluster.topology.vertices, question.group.hubs
+    )
 
 
 def _by_steps(question: Question, laid: Schedule) -> tuple[float, float]:
@@ -190,6 +256,14 @@ def _by_steps(question: Question, laid: Schedule) -> tuple[float, float]:
     busy = found.load > 0
     least = (found.load[busy] / question.cluster.topology.bandwidth[busy]).max(initial=0.0)
     return found.latency + found.bandwidth, float(least)
+
+
+def _too_many(question: Question) -> InputError:
+    n = question.group.ranks
+    return InputError(
+        f"{question.collective} over {n:,} ranks takes up to {float(n) * n:,.0f} sends, too many to try; "
+        "name an --algorithm, or use --price formula"
+    )
 
 
 def _none_fits(question: Question) -> InputError:

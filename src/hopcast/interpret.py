@@ -8,7 +8,9 @@ import numpy.typing as npt
 from .ir.collective import ALL
 from .ir.schedule import COPY, REDUCE, Schedule, Sends
 from .ir.topology import AnyInts
+from .names import InputError
 
+_MOST = 500_000_000  # cells of a check, 16 bytes each
 _DENSE = 2**27  # cells kept as one array; above it only those that a send touches
 Keys = npt.NDArray[np.int64]
 Tokens = npt.NDArray[np.uint64]
@@ -72,6 +74,12 @@ def check(schedule: Schedule, seed: int = 0) -> None:
     >>> group = Group((Axis("x", 4, True),), False, (1.0,), (0.0,), np.arange(4)[None])
     >>> check(get("ring").build("all_reduce", group, Hint()))
     """
+    held = schedule.groups.size * schedule.chunks
+    if held > _MOST and (schedule.collective.goal[0] == ALL or schedule.collective.reduces):
+        raise InputError(
+            f"{schedule!r} fills {held:,} cells and a check keeps {_MOST:,} at most; "
+            "the same algorithm on fewer ranks is checked the same way"
+        )
     where = _Cells(schedule)
     rng = np.random.default_rng(seed)
     state: Tokens = np.zeros((where.size, 2), np.uint64)

@@ -20,6 +20,19 @@ def collective_name(given: str) -> str:
     return names.pick("collective", ALIASES.get(flat, ALIASES.get(flat.replace("_", ""), given)), NAMES)
 
 
+def is_collective(given: str) -> bool:
+    """Whether a word spells a collective.
+
+    >>> is_collective("AllReduce"), is_collective("ring:8")
+    (True, False)
+    """
+    try:
+        collective_name(given)
+    except names.InputError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """What is asked.
@@ -34,6 +47,7 @@ class Question:
         hint: Root, shift, seed, alpha.
         schedule: The user's own; else an algorithm is chosen.
         said: The size as it was written, ``f32[4096,4096]``; empty where it was a number.
+        words: Options that make it another question, as on the command line: ``("--dead", "0,0:0,1")``.
     """
 
     cluster: Cluster
@@ -45,6 +59,7 @@ class Question:
     hint: Hint
     schedule: Schedule | None = None
     said: str = ""
+    words: tuple[str, ...] = ()
 
     @property
     def physical_axes(self) -> list[int] | None:

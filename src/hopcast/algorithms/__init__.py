@@ -111,7 +111,7 @@ class Algorithm:
             mirror = algebra.reverse(made)
             halves = (mirror, made) if base == "all_gather" else (made, mirror)
             made = algebra.then(*halves, "all_reduce") if collective == "all_reduce" else mirror
-        return replace(made, algorithm=self.name)
+        return replace(made, algorithm=",".join([self.name, *(f"{k}={v}" for k, v in hint.options.items())]))
 
     def _base(self, collective: str) -> str | None:
         own = vars(self.module)

@@ -13,6 +13,7 @@ Cost: h + m - 1 steps, where h, about 2 log2 n, is when the last rank has its fi
 
 import functools
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ SOURCE = (
     "doi:10.1016/j.parco.2009.09.001"
 )
 OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}
-_TURNS = (1, 3, 5, 0)  # of the second tree; one of the first three serves 4 to 1200 ranks, the last 3 ranks
+_TURNS = (1, 3, 5, 0)  # of the second tree; one of the first three served all of 4 to 3,000 ranks, the last serves 3
 Longs = npt.NDArray[np.int64]
 
 
@@ -61,8 +62,22 @@ def broadcast(group: Group, hint: Hint) -> Schedule:
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """Sums up both trees to a root, and back down."""
-    down = broadcast(group, hint)
-    return algebra.then(algebra.reverse(down), down, "all_reduce")
+    return algebra.then(reduce(group, hint), broadcast(group, hint), "all_reduce")
+
+
+def reduce(group: Group, hint: Hint) -> Schedule:
+    """The mirror image of broadcast, with a lane for each tree.
+
+    Nothing holds a leaf up, so leaves of one parent begin together and share its port. On one lane their
+    sends in the other tree would wait for that, and half of the bandwidth would be lost.
+    """
+    up = algebra.reverse(broadcast(group, hint))
+
+    def make(i: int) -> Sends:
+        rows = up.make(i)
+        return replace(rows, lane=(rows.chunk % 2).astype(np.uint16))
+
+    return replace(up, make=make, lanes=2)
 
 
 @functools.lru_cache(maxsize=64)
@@ -75,7 +90,7 @@ def trees(n: int) -> tuple[Longs, Longs]:
         The parent of each place, and the step in which it receives the first chunk.
 
     >>> [x.tolist() for x in trees(4)]
-    XX
+    [[[-1, 2, 0, 2], [-1, 3, 3, 0]], [[0, 1, 0, 2], [0, 2, 3, 1]]]
     """
     one = _in_order(n - 1)
     for turn in _TURNS:
@@ -172,8 +187,11 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 
 
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
-    """On a switch, outwards: a rank that has nothing to wait for begins early on the way to the root."""
-    return group.uniform and asked in ("broadcast", "scatter")
+    """On a switch outwards: on the way to the root leaves have nothing to wait for and begin early.
+
+    Measured: reduce and all_reduce take what steps do at zero latency (0.1 % more), and up to 11 % less with.
+    """
+    return group.uniform and (collective == "broadcast" or (group.ranks == 2 and not group.latency[0]))
 
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
@@ -181,7 +199,7 @@ def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
     if not group.switched:
         return None
     m = _pieces(group, hint)
-    steps = _steps(group.ranks, m) * (2 if collective == "all_reduce" else 1)
+    steps = _steps(group.ranks, m) * (1 + (collective == "all_reduce"))
     return on_switch(group, steps, steps * hint.size / m)
 
 

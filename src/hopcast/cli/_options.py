@@ -135,8 +135,8 @@ def one_cluster(positional: str | None, on: str | None) -> str:
         ValueError: if it was given twice or not at all.
     """
     if (positional is None) == (on is None):
-        how = "twice" if on is not None else "not at all"
-        raise ValueError(f"the cluster is given {how}; write it once, as in v5e:4x4 or --on v5e:4x4")
+        what = "the cluster is given twice" if on is not None else "a cluster is missing"
+        raise ValueError(f"{what}; write it once, as in v5e:4x4 or --on v5e:4x4")
     return positional or on or ""
 
 

@@ -69,16 +69,19 @@ def write(path: str, text: str) -> None:
     """Write a file whole or not at all, and say where on stderr.
 
     Raises:
-        ValueError: if the folder is not there.
+        ValueError: if it cannot be written.
     """
     from pathlib import Path
 
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise ValueError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}")
-    part = target.with_name(target.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(target)
+    from hopcast.ir.files import whole_or_not
+
+    if not path:
+        raise ValueError("-o '': write the name of a file")
+    try:
+        with whole_or_not(Path(path)) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise ValueError(f"cannot write {path!r}: {error.strerror or error}") from None
     print(f"hopcast: wrote {path}", file=sys.stderr)
 
 

@@ -137,8 +137,10 @@ def _explain(error: BaseException, words: list[str]) -> tuple[int, str]:
     if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
         extra = _EXTRAS[error.name]
         return BAD_INPUT, f"error: this needs {error.name}; install it with: pip install 'hopcast[{extra}]'"
-    if isinstance(error, OSError) and error.filename is not None:
-        return BAD_INPUT, f"error: {error.filename}: {error.strerror}"
+    if isinstance(error, OSError):
+        return BAD_INPUT, f"error: {error.filename or 'cannot write'}: {error.strerror or error}"
+    if isinstance(error, OverflowError):
+        return BAD_INPUT, f"error: a number is too large: {error}"
     # Python raises bare KeyError and IndexError for our mistakes; input that is not found is a LookupError.
     if isinstance(error, ValueError | LookupError) and type(error) not in (KeyError, IndexError):
         return BAD_INPUT, f"error: {error}"

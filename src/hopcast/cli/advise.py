@@ -1,4 +1,4 @@
-"""Which slice of so many chips: every shape and generation, ranked by predicted time."""
+"""Which slice of so many chips: every shape and generation, ranked by time."""
 
 from typing import Annotated
 

@@ -48,7 +48,13 @@ def command(
     from hopcast.cli import _output
     from hopcast.verbs.draw import draw
 
-    place = cluster or on
+    place = o.one_cluster(cluster, on) if cluster is not None or on is not None else None
+    if place is None and (over or mesh or order or load or steps or algorithm != "auto"):
+        raise ValueError(
+            f"{what!r} alone is a cluster; --over, --mesh, --algorithm, --load, --steps go with a collective"
+        )
+    if load and steps:
+        raise ValueError("--load shows all steps at once; leave --steps off")
     picture = draw(
         what,
         place,

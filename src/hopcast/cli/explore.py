@@ -22,7 +22,9 @@ def command(
     compare: Annotated[
         str | None,
         typer.Option(
-            "--compare", metavar="ALGORITHM|CLUSTER", help="A second algorithm or cluster, side by side on one clock."
+            "--compare",
+            metavar="ALGORITHM|CLUSTER",
+            help="A second algorithm or cluster, side by side on one clock.",
         ),
     ] = None,
     price: o.PriceOption = None,

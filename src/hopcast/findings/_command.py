@@ -30,7 +30,7 @@ def predict(
         words += ["--over", axes]
     if algorithm:
         words += ["--algorithm", algorithm]
-    return shlex.join(words)
+    return shlex.join([*words, *(q.words if cluster is None else ())])
 
 
 def spell(size: float) -> str:

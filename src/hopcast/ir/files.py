@@ -75,7 +75,7 @@ def save(schedule: Schedule, path: str | os.PathLike[str]) -> None:
     if write is None:
         raise InputError(f"cannot write {str(path)!r}: {_KIND}")
     try:
-        with _whole_or_not(target) as file:
+        with whole_or_not(target) as file:
             write(schedule, file)
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
@@ -146,8 +146,12 @@ def _neighbours(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def _whole_or_not(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes its name only when it is complete. A pipe or a device is written to as it is."""
+def whole_or_not(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes its name only when it is complete. A pipe or a device is written to as it is.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file

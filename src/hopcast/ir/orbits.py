@@ -26,8 +26,8 @@ def shifts(shape: tuple[int, ...]) -> Ints:
 def claim(schedule: Schedule, moves: Ints) -> Schedule:
     """The same schedule with the claim that moved ranks do alike; what rank 0 does is read off its steps.
 
-    In every step the sends of a rank must come in the same order as those of any other, counted both by source and by
-    destination.
+    In every step the sends of a rank must come in the same order as those of any other, counted both by
+    source and by destination.
 
     Args:
         schedule: On local ranks of one group.

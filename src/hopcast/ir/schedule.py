@@ -69,7 +69,8 @@ def join(parts: list[Sends]) -> Sends:
 class Orbit:
     """The sends of one rank, where all ranks do alike: every other send is one of these with all ranks moved.
 
-    To move is to go round a ring or a torus; chunks are renamed by it, but what is moved waits for what is moved.
+    To move is to go round a ring or a torus; chunks are renamed by it, but what is moved waits for what is
+    moved.
 
     Shapes: k sends of rank 0, g moves, n ranks.
 
@@ -77,8 +78,8 @@ class Orbit:
         step: ``int64[k]``, ascending.
         out: The sends of rank 0.
         into: Row i is row i of ``out`` moved so that it arrives at rank 0.
-        moves: ``int32[g, n]``: permutations of the ranks that commute and of which all moves consist. With none
-            of them *any* permutation of the ranks will do.
+        moves: ``int32[g, n]``: permutations of the ranks that commute and of which all moves consist. With
+            none of them *any* permutation of the ranks will do.
     """
 
     step: npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -42,7 +42,8 @@ def build(text: str, group: Group | None = None, hint: Hint | None = None) -> Sc
     with _loaded(path, text) as module:
         function = _function(module, name, text)
         arguments = _arguments(function, group, hint or Hint(), text)
-        with _their_errors(path, text):
+        # What a builder prints is not the result of the command.
+        with _their_errors(path, text), redirect_stdout(sys.stderr):
             made = function(*arguments)
         if isinstance(made, Mapping):
             plain = {"algorithm": name} | ({} if group is None else {"ranks": group.ranks})

@@ -1,7 +1,8 @@
 """Which sends wait for which, as arcs of which there are about as many as cells that are sent.
 
-A cell that is written many times and read many times would give an arc for each pair. Instead a *gate* stands for all
-accesses to a cell up to some step: it waits for those of its step and for the gate of the step before.
+A cell that is written many times and read many times would give an arc for each pair. Instead a *gate* stands
+for all accesses to a cell up to some step: it waits for those of its step and for the gate of the step
+before.
 """
 
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class Arcs:
 
 @dataclass(frozen=True, eq=False)
 class Touches:
-    """Cells that sends read or write: ``row[i]`` touches the cell ``key[i]``; any numbering of cells will do."""
+    """Cells that sends read or write: ``row[i]`` touches the cell ``key[i]``, however cells are numbered."""
 
     row: Longs
     key: Longs
@@ -124,7 +125,7 @@ def _gates(time: Longs, row: Longs, span: int, wanted: Longs, nodes: int) -> tup
     new = np.append(True, time[1:] != time[:-1])
     gate = np.cumsum(new) - 1
     cell = time // span
-    last = np.zeros(len(time), np.int64)  # the last gate of each cell that is wanted, by the cell's first touch
+    last = np.zeros(len(time), np.int64)  # the last gate wanted of each cell, by the cell's first touch
     head = np.searchsorted(cell, cell)
     np.maximum.at(last, head[wanted], gate[wanted] + 1)
     needed = gate < last[head]

@@ -1,7 +1,7 @@
 """The arcs of `arcs`, compiled: one pass over the sends in order, about 20 times as fast as sorting cells.
 
-For every cell stand the node that is over when all its writes so far have been received, and the one for its reads. The
-first access is such a node itself; later ones are joined by a gate.
+For every cell stand the node that is over when all its writes so far have been received, and the one for its
+reads. The first access is such a node itself; later ones are joined by a gate.
 """
 
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class _Rows(NamedTuple):
     src: Items
     dst: Items
     chunk: Items
-    count: Items
+    many: Items
     lane: npt.NDArray[np.uint16]
 
 
@@ -62,9 +62,9 @@ def _list(rows: _Rows, vertices: int, chunks: int, lanes: int) -> tuple[Items, I
         while end < count and rows.step[end] == rows.step[begin]:
             end += 1
         for i in range(begin, end):
-            tail, head = _room(tail, head, size[0] + 2 * rows.count[i] + 1)
+            tail, head = _room(tail, head, size[0] + 2 * rows.many[i] + 1)
             last = -1
-            for c in range(rows.count[i]):
+            for c in range(rows.many[i]):
                 chunk = (rows.chunk[i] + c) % chunks
                 for at in (writes[rows.src[i] * chunks + chunk], reads[rows.dst[i] * chunks + chunk]):
                     if at >= 0 and at != last:
@@ -76,10 +76,10 @@ def _list(rows: _Rows, vertices: int, chunks: int, lanes: int) -> tuple[Items, I
                 tail[size[0]], head[size[0]] = at, i
                 size[0] += 1
         for i in range(begin, end):
-            more = 2 * rows.count[i] + 1
+            more = 2 * rows.many[i] + 1
             tail, head = _room(tail, head, size[0] + 2 * more)
             opened = _grown(opened, size[1] + more)
-            for c in range(rows.count[i]):
+            for c in range(rows.many[i]):
                 chunk = (rows.chunk[i] + c) % chunks
                 into, out = rows.dst[i] * chunks + chunk, rows.src[i] * chunks + chunk
                 if last_read[into] > rows.step[i]:  # else nobody waits for it
@@ -96,7 +96,7 @@ def _last(rows: _Rows, vertices: int, chunks: int) -> tuple[Items, Items]:
     """The last step in which each cell is written, and in which it is read; -1: never."""
     written, read = np.full(vertices * chunks, -1, np.int32), np.full(vertices * chunks, -1, np.int32)
     for i in range(len(rows.step)):
-        for c in range(rows.count[i]):
+        for c in range(rows.many[i]):
             chunk = (rows.chunk[i] + c) % chunks
             written[rows.dst[i] * chunks + chunk] = rows.step[i]
             read[rows.src[i] * chunks + chunk] = rows.step[i]

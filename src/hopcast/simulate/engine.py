@@ -1,9 +1,9 @@
 """The compiled event loop of flows: which sends are ready, and the max-min fair rates of those that flow.
 
 Every event re-solves only what it can change. Rates of flows that share no link, not even through others, are
-independent, so the search starts at the links on which a flow began or ended. Of the flows it meets, those slower than
-the slowest flow that ended, and than the least a new flow can get, keep their rates: progressive filling is the same up
-to that level with and without the change.
+independent, so the search starts at the links on which a flow began or ended. Of the flows it meets, those
+slower than the slowest flow that ended, and than the least a new flow can get, keep their rates: progressive
+filling is the same up to that level with and without the change.
 
 Source: Bertsekas and Gallager 1992, Data Networks, section 6.5.2 (progressive filling).
 """
@@ -22,14 +22,15 @@ Floats = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.int8]
 
 WAITING, FLOWING, FREE, DONE = 0, 1, 2, 3  # states of a piece; FREE while its rate is being found
-OPENS, ENDS, DUE, EVENTS, LEFT, WORK, FRESH, HOT = range(8)  # places in ``count``
+OPENS, ENDS, DUE, EVENTS, LEFT, WORK, FRESH, HOT, LOOSE = range(9)  # places in ``tally``
 _SAME = 1e-12  # events closer than this part of the clock are one, as in the reference
 
 
 class State(NamedTuple):
     """All arrays of a run. A piece is one flow; a send is one or more pieces; a node is a send or a gate.
 
-    Shapes: p pieces, s sends, n nodes, m links, r routes, x crossings of all routes, c crossings of all pieces.
+    Shapes: p pieces, s sends, n nodes, m links, r routes, x crossings of all routes, c crossings of all
+    pieces.
 
     Attributes:
         hop: ``int64[r + 1]``: route i crosses ``link[hop[i]:hop[i + 1]]``, each ``times`` times.
@@ -40,13 +41,14 @@ class State(NamedTuple):
         arc: ``int64[n + 1]``: node i is waited for by ``target[arc[i]:arc[i + 1]]``.
         pending: ``int32[n]``: arcs that a node still waits for.
         ready, start, end, blame, pieces: ``[s]``; pieces are those still to arrive.
-        status, rest, rate, since, opens, finish: ``[p]``; rest is what was left at ``since``; opens is when the first
-            byte leaves, and later the end that a new rate gives.
-        seat: ``int64[m + 1]``: the pieces that flow over link l are in ``seated[seat[l]:seat[l] + taken[l]]``.
+        status, rest, rate, since, opens, finish: ``[p]``; rest is what was left at ``since``; opens is when
+            the first byte leaves, and later the end that a new rate gives.
+        seat: ``int64[m + 1]``: the pieces that flow over link l are in ``seated[seat[l]:seat[l] +
+            taken[l]]``.
         users, room, share: ``[m]`` of one filling; crowd counts all flows of a link.
         hot: Links to look at; ``is_hot`` marks them.
         free: Pieces whose rate is being found; fresh: pieces that began in this event.
-        count: ``int64[8]``: heap sizes and counters, by the names above.
+        tally: ``int64[9]``: heap sizes and counters, by the names above.
         clock: ``float64[2]``: now, and the lowest level at which something changed.
     """
 
@@ -87,7 +89,6 @@ class State(NamedTuple):
     free: Items
     fresh: Items
     stack: Items
-    cause: Items
     links_heap: Items
     links_where: Items
     opens_heap: Items
@@ -96,27 +97,27 @@ class State(NamedTuple):
     ends_where: Items
     due_heap: Items
     due_where: Items
-    count: Longs
+    tally: Longs
     clock: Floats
 
 
 @nb.njit(cache=True, error_model="numpy")
 def run(s: State, budget: int) -> bool:
     """Go on until nothing moves, or until about ``budget`` crossings were looked at. Whether it is over."""
-    stop = s.count[WORK] + budget
-    while s.count[WORK] < stop:
+    stop = s.tally[WORK] + budget
+    while s.tally[WORK] < stop:
         coming = np.inf
-        if s.count[OPENS] > 0:
+        if s.tally[OPENS] > 0:
             coming = s.opens[s.opens_heap[0]]
-        if s.count[ENDS] > 0:
+        if s.tally[ENDS] > 0:
             coming = min(coming, s.finish[s.ends_heap[0]])
-        if s.count[DUE] > 0:
+        if s.tally[DUE] > 0:
             coming = min(coming, s.end[s.due_heap[0]])
         if coming == np.inf:
             return True
         s.clock[0] = coming
         s.clock[1] = np.inf
-        s.count[EVENTS] += 1
+        s.tally[EVENTS] += 1
         _happen(s, coming * (1.0 + _SAME))
         _lowest_level(s)
         _meet(s)
@@ -137,9 +138,9 @@ def _happen(s: State, soon: float) -> None:
     """All that is due by now: last bytes, ends of reducing, first bytes, and what these set free at once."""
     now = s.clock[0]
     while True:
-        if s.count[ENDS] > 0 and s.finish[s.ends_heap[0]] <= soon:
-            piece = heap.pop(s.ends_heap, s.ends_where, s.finish, s.count[ENDS])
-            s.count[ENDS] -= 1
+        if s.tally[ENDS] > 0 and s.finish[s.ends_heap[0]] <= soon:
+            piece = heap.pop(s.ends_heap, s.ends_where, s.finish, s.tally[ENDS])
+            s.tally[ENDS] -= 1
             _leave(s, piece)
             send = s.send[piece]
             s.pieces[send] -= 1
@@ -148,14 +149,14 @@ def _happen(s: State, soon: float) -> None:
                 if s.end[send] <= soon:
                     _receive(s, send, now)
                 else:
-                    s.count[DUE] = heap.push(s.due_heap, s.due_where, s.end, s.count[DUE], send)
-        elif s.count[DUE] > 0 and s.end[s.due_heap[0]] <= soon:
-            send = heap.pop(s.due_heap, s.due_where, s.end, s.count[DUE])
-            s.count[DUE] -= 1
+                    s.tally[DUE] = heap.push(s.due_heap, s.due_where, s.end, s.tally[DUE], send)
+        elif s.tally[DUE] > 0 and s.end[s.due_heap[0]] <= soon:
+            send = heap.pop(s.due_heap, s.due_where, s.end, s.tally[DUE])
+            s.tally[DUE] -= 1
             _receive(s, send, now)
-        elif s.count[OPENS] > 0 and s.opens[s.opens_heap[0]] <= soon:
-            piece = heap.pop(s.opens_heap, s.opens_where, s.opens, s.count[OPENS])
-            s.count[OPENS] -= 1
+        elif s.tally[OPENS] > 0 and s.opens[s.opens_heap[0]] <= soon:
+            piece = heap.pop(s.opens_heap, s.opens_where, s.opens, s.tally[OPENS])
+            s.tally[OPENS] -= 1
             _enter(s, piece, now)
         else:
             return
@@ -164,7 +165,7 @@ def _happen(s: State, soon: float) -> None:
 @nb.njit(cache=True, error_model="numpy")
 def _receive(s: State, send: int, now: float) -> None:
     """A send has been received: count down what waits for it, through gates, and make ready what is free."""
-    s.count[LEFT] -= 1
+    s.tally[LEFT] -= 1
     sends = len(s.ready)
     s.stack[0] = send
     depth = 1
@@ -188,7 +189,7 @@ def _release(s: State, send: int, now: float) -> None:
     s.ready[send] = now
     for piece in range(s.first[send], s.first[send + 1]):
         s.opens[piece] = now + s.lag[piece]
-        s.count[OPENS] = heap.push(s.opens_heap, s.opens_where, s.opens, s.count[OPENS], piece)
+        s.tally[OPENS] = heap.push(s.opens_heap, s.opens_where, s.opens, s.tally[OPENS], piece)
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -202,7 +203,7 @@ def _enter(s: State, piece: int, now: float) -> None:
     route = s.route[piece]
     if s.volume[piece] <= 0.0 or s.hop[route] == s.hop[route + 1]:
         s.finish[piece] = now
-        s.count[ENDS] = heap.push(s.ends_heap, s.ends_where, s.finish, s.count[ENDS], piece)
+        s.tally[ENDS] = heap.push(s.ends_heap, s.ends_where, s.finish, s.tally[ENDS], piece)
         return
     for x in range(s.hop[route], s.hop[route + 1]):
         link = s.link[x]
@@ -212,8 +213,8 @@ def _enter(s: State, piece: int, now: float) -> None:
         s.taken[link] += 1
         s.crowd[link] += s.times[x]
         _heat(s, link)
-    s.fresh[s.count[FRESH]] = piece
-    s.count[FRESH] += 1
+    s.fresh[s.tally[FRESH]] = piece
+    s.tally[FRESH] += 1
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -233,19 +234,19 @@ def _leave(s: State, piece: int) -> None:
 def _heat(s: State, link: int) -> None:
     if s.is_hot[link] == 0:
         s.is_hot[link] = 1
-        s.hot[s.count[HOT]] = link
-        s.count[HOT] += 1
+        s.hot[s.tally[HOT]] = link
+        s.tally[HOT] += 1
 
 
 @nb.njit(cache=True, error_model="numpy")
 def _lowest_level(s: State) -> None:
     """No new flow gets less than an equal part of its most crowded link, so no slower flow is touched."""
-    for i in range(s.count[FRESH]):
+    for i in range(s.tally[FRESH]):
         route = s.route[s.fresh[i]]
         for x in range(s.hop[route], s.hop[route + 1]):
             link = s.link[x]
             s.clock[1] = min(s.clock[1], s.capacity[link] / s.crowd[link])
-    s.count[FRESH] = 0
+    s.tally[FRESH] = 0
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -253,7 +254,7 @@ def _meet(s: State) -> None:
     """All flows whose rates may change, and for each link the room that the others leave them."""
     now, level = s.clock[0], s.clock[1] * (1.0 - 1e-9)
     free, i = 0, 0
-    while i < s.count[HOT]:
+    while i < s.tally[HOT]:
         link = s.hot[i]
         i += 1
         room, users, kept = s.capacity[link], 0, s.seat[link]
@@ -279,24 +280,24 @@ def _meet(s: State) -> None:
                     _heat(s, s.link[x])
             users += s.weight[kept]
             kept += 1
-        s.count[WORK] += s.taken[link] + 1
+        s.tally[WORK] += s.taken[link] + 1
         s.taken[link] = kept - s.seat[link]
         s.room[link], s.users[link] = max(room, 0.0), users
-    s.count[FRESH] = free  # borrowed for the number of free pieces until `_fill` is done
+    s.tally[LOOSE] = free
 
 
 @nb.njit(cache=True, error_model="numpy")
 def _fill(s: State) -> None:
     """Progressive filling of the free pieces: the link with least room for each of its users fixes them."""
     links = 0
-    for i in range(s.count[HOT]):
+    for i in range(s.tally[HOT]):
         link = s.hot[i]
         s.is_hot[link] = 0
         if s.users[link] > 0:
             s.share[link] = s.room[link] / s.users[link]
             s.links_heap[links] = link
             links += 1
-    s.count[HOT] = 0
+    s.tally[HOT] = 0
     heap.order(s.links_heap, s.links_where, s.share, links)
     while links > 0:
         link = heap.pop(s.links_heap, s.links_where, s.share, links)
@@ -333,9 +334,8 @@ def _fix(s: State, piece: int, level: float) -> None:
 @nb.njit(cache=True, error_model="numpy")
 def _schedule_ends(s: State) -> None:
     """Put the pieces with new rates in the heap of ends: one by one, or where they are many, all at once."""
-    free = s.count[FRESH]
-    s.count[FRESH] = 0
-    count = s.count[ENDS]
+    free = s.tally[LOOSE]
+    count = s.tally[ENDS]
     if free * 4 > count:
         for i in range(free):
             piece = s.free[i]
@@ -350,4 +350,4 @@ def _schedule_ends(s: State) -> None:
             if s.opens[piece] != s.finish[piece] or s.ends_where[piece] < 0:
                 s.finish[piece] = s.opens[piece]  # one by one: a heap stands one wrong key at a time
                 count = heap.push(s.ends_heap, s.ends_where, s.finish, count, piece)
-    s.count[ENDS] = count
+    s.tally[ENDS] = count

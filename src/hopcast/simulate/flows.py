@@ -2,9 +2,11 @@
 
 Three ways, of which the first that fits is taken:
 
-- `relay`: sends never meet on a link, and all ranks do alike. Maxima and sums over vectors, any speeds of links.
+- `relay`: sends never meet on a link, and all ranks do alike. Maxima and sums over vectors, any speeds of
+  links.
 - `symmetry`: besides, all links of a kind are alike. One rank's sends stand for all.
-- `general`: every send, event by event. Sends that start together, of equal bytes and latency, end with the busiest
+- `general`: every send, event by event. Sends that start together, of equal bytes and latency, end with the
+  busiest
   link and need no events (`wave`).
 """
 
@@ -28,7 +30,9 @@ from .ran import Ran
 from .stuck import explain
 
 MOST_SENDS = 8_000_000  # about 3 GiB; of sends that all wait for nothing the engine takes as many again
-_PATIENCE = 10_000  # array operations, about half a second: as long as it takes to load numba (2 cores, 2026-11)
+_PATIENCE = (
+    10_000  # array operations, about half a second: as long as it takes to load numba (2 cores, 2026-11)
+)
 Progress = Callable[[float], None]
 
 
@@ -144,7 +148,8 @@ def _short(
     if schedule.step_count > 1:
         passed = relay.relay(schedule, cluster, size, gamma, progress)
         if passed is not None:
-            how = f"sends never meet: one rank's {passed.sends:,} stand for {passed.sends * schedule.groups.size:,}"
+            every = passed.sends * schedule.groups.size
+            how = f"sends never meet: one rank's {passed.sends:,} stand for {every:,}"
             return _brief(passed.seconds, passed.latency, passed.load, 0, how, passed.sends)
     quotient = symmetry.problem(schedule, cluster, size, gamma)
     if quotient is None:
@@ -194,8 +199,8 @@ def listed(schedule: Schedule) -> tuple[Longs, Sends]:
         count += len(part)
         if count > most:
             raise InputError(
-                f"flows of more than {most:,} sends ({schedule!r}) are too many where neither ranks nor links are "
-                "all alike; use --price steps"
+                f"flows of more than {most:,} sends ({schedule!r}) are too many where ranks or links differ; "
+                "use --price steps"
             )
     return np.repeat(np.arange(len(parts)), [len(p) for p in parts]), join(parts)
 
@@ -214,7 +219,9 @@ def problem(
         wait = arcs_engine.compiled(step, rows, vertices, schedule.chunks)
     else:
         row, chunk = cells(rows, schedule.chunks) if schedule.step_count > 1 else (np.zeros(0, np.int64),) * 2
-        read, write = (Touches(row, v[row].astype(np.int64) * schedule.chunks + chunk) for v in (rows.src, rows.dst))
+        read, write = (
+            Touches(row, v[row].astype(np.int64) * schedule.chunks + chunk) for v in (rows.src, rows.dst)
+        )
         lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
         wait = arcs(step, read, write, lane)
     return Problem(cluster.topology.bandwidth, found, pair, volume, gamma * volume * (rows.op == 1), wait)
@@ -223,8 +230,8 @@ def problem(
 def _wave(problem: Problem) -> float | None:
     """Seconds of flows that all start together with equal bytes; None of any others.
 
-    No flow is ever slower than an equal part of its most crowded link at the start, so all have ended when the busiest
-    link could have carried its load; and before that link has, not all have ended.
+    No flow is ever slower than an equal part of its most crowded link at the start, so all have ended when
+    the busiest link could have carried its load; and before that link has, not all have ended.
     """
     paths = problem.paths
     if not len(problem.volume) or len(problem.arcs.target) or problem.after.any():

@@ -10,7 +10,8 @@ from . import engine
 from .network import Problem
 from .ran import Ran
 
-_SLICE = 50_000_000  # crossings looked at before Python has its turn: about a third of a second (2 cores, 2026-11)
+# Crossings looked at before Python has its turn: about a third of a second (2 cores, 2026-11).
+_SLICE = 50_000_000
 Progress = Callable[[float], None]
 
 
@@ -27,11 +28,16 @@ def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE)
     engine.begin(state)
     while not engine.run(state, slice):
         if progress is not None:
-            progress(1.0 - int(state.count[engine.LEFT]) / sends)
+            progress(1.0 - int(state.tally[engine.LEFT]) / sends)
     # Its pieces have arrived and its reducing is over.
     left = (state.pieces > 0) | (state.due_where >= 0)
     return Ran(
-        state.ready, state.start, state.end, state.blame.astype(np.int64), left, int(state.count[engine.EVENTS])
+        state.ready,
+        state.start,
+        state.end,
+        state.blame.astype(np.int64),
+        left,
+        int(state.tally[engine.EVENTS]),
     )
 
 
@@ -51,11 +57,12 @@ def _state(problem: Problem) -> engine.State:
     def items(n: int, value: int = 0) -> engine.Items:
         return np.full(n, value, np.int32)
 
-    count = np.zeros(8, np.int64)
-    count[engine.LEFT] = sends
+    tally = np.zeros(9, np.int64)
+    tally[engine.LEFT] = sends
     return engine.State(
         hop=paths.hop, link=paths.link, times=paths.times, capacity=problem.capacity,
-        route=route.astype(np.int32), send=send.astype(np.int32), volume=problem.volume[send] * paths.weight[route], lag=paths.lag[route],
+        route=route.astype(np.int32), send=send.astype(np.int32),
+        volume=problem.volume[send] * paths.weight[route], lag=paths.lag[route],
         first=first, after=problem.after,
         arc=problem.arcs.start, target=problem.arcs.target, pending=problem.arcs.pending.copy(),
         ready=floats(sends), start=floats(sends), end=floats(sends), blame=items(sends, -1),
@@ -63,11 +70,12 @@ def _state(problem: Problem) -> engine.State:
         status=np.zeros(pieces, np.int8), rest=floats(pieces), rate=floats(pieces), since=floats(pieces),
         opens=floats(pieces), finish=floats(pieces),
         seat=seat, seated=items(int(seat[-1])), weight=items(int(seat[-1])), taken=items(links),
-        crowd=np.zeros(links, np.int64), users=np.zeros(links, np.int64), room=floats(links), share=floats(links),
+        crowd=np.zeros(links, np.int64), users=np.zeros(links, np.int64),
+        room=floats(links), share=floats(links),
         is_hot=np.zeros(links, np.int8), hot=items(links), free=items(pieces), fresh=items(pieces),
-        stack=items(nodes + 1), cause=items(1),
+        stack=items(nodes + 1),
         links_heap=items(links), links_where=items(links, -1), opens_heap=items(pieces),
         opens_where=items(pieces, -1), ends_heap=items(pieces), ends_where=items(pieces, -1),
         due_heap=items(sends), due_where=items(sends, -1),
-        count=count, clock=np.zeros(2),
+        tally=tally, clock=np.zeros(2),
     )  # fmt: skip

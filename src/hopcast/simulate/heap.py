@@ -1,7 +1,7 @@
 """Binary heaps of item numbers, ordered by a key that stands elsewhere, for compiled code.
 
-A heap is an array of items of which the first ``count`` are in it; ``where[item]`` is the place of an item in the
-array, or -1. So the key of an item that is in the heap may change, and `sift` puts it right.
+A heap is an array of items of which the first ``count`` are in it; ``where[item]`` is the place of an item in
+the array, or -1. So the key of an item that is in the heap may change, and `sift` puts it right.
 """
 
 import numba as nb
@@ -64,7 +64,7 @@ def push(heap: Items, where: Items, key: Keys, count: int, item: int) -> int:
 @nb.njit(cache=True)
 def pop(heap: Items, where: Items, key: Keys, count: int) -> int:
     """Take the top item out. The count is then one less."""
-    top = heap[0]
+    top: int = heap[0]
     where[top] = -1
     if count > 1:
         heap[0] = heap[count - 1]

@@ -66,7 +66,8 @@ class Problem:
     def spread(self) -> tuple[Longs, Longs, Longs]:
         """The flows of all sends.
 
-        Shapes: ``int64[s + 1]``, send i has flows ``first[i]`` to ``first[i + 1] - 1``; ``int64[flows]`` twice, the send
+        Shapes: ``int64[s + 1]``, send i has flows ``first[i]`` to ``first[i + 1] - 1``; ``int64[flows]``
+            twice, the send
         of each flow and its piece of the paths.
         """
         many = np.diff(self.paths.first)[self.pair]

@@ -1,6 +1,7 @@
 """The event loop of flows on arrays, for small problems: ready before a compiled one has been loaded.
 
-It is the reference's loop, with links that a flow may cross several times, as it does where one link stands for many.
+It is the reference's loop, with links that a flow may cross several times, as it does where one link stands
+for many.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ _SAME = 1e-12  # events closer than this part of the clock are one, as in the re
 
 
 def run(problem: Problem, patience: int) -> Ran | None:
-    """Simulate all sends; None if that takes more than about ``patience`` array operations of 20,000 elements."""
+    """Simulate all sends; None if that takes more than about ``patience`` operations on 20,000 elements."""
     state = _Plain(problem)
     return state.result() if state.go(patience) else None
 
@@ -56,7 +57,9 @@ class _Plain:
             self.events += 1
             finish = now + rest / rate
             coming = min(
-                finish.min(initial=np.inf), self.opens[waiting].min(initial=np.inf), self.end[due].min(initial=np.inf)
+                finish.min(initial=np.inf),
+                self.opens[waiting].min(initial=np.inf),
+                self.end[due].min(initial=np.inf),
             )
             if not np.isfinite(coming):
                 return True
@@ -81,11 +84,15 @@ class _Plain:
 
     def _received(self, front: Longs) -> Longs:
         """The sends that waited only for these, directly or through gates."""
-        free, by = [np.zeros(0, np.int64)], front
+        free: list[Longs] = []
+        by = front
         while len(front):
             begin, many = self.arcs.start[front], self.arcs.start[front + 1] - self.arcs.start[front]
             nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-            target, cause = self.arcs.target[np.repeat(begin, many) + nth].astype(np.int64), np.repeat(by, many)
+            target, cause = (
+                self.arcs.target[np.repeat(begin, many) + nth].astype(np.int64),
+                np.repeat(by, many),
+            )
             np.subtract.at(self.pending, target, 1)
             zero = self.pending[target] == 0
             target, once = np.unique(target[zero], return_index=True)
@@ -94,7 +101,7 @@ class _Plain:
             self.blame[target[is_send]] = cause[is_send]
             free.append(target[is_send])
             front, by = target[~is_send], cause[~is_send]
-        return np.concatenate(free)
+        return np.concatenate(free) if free else np.zeros(0, np.int64)
 
     def _release(self, sends: Longs, now: float) -> Longs:
         self.ready[sends] = now
@@ -111,7 +118,11 @@ class _Plain:
         many = paths.hop[route + 1] - paths.hop[route]
         nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
         at = np.repeat(paths.hop[route], many) + nth
-        flow, link, times = np.repeat(np.arange(len(flows)), many), paths.link[at], paths.times[at].astype(float)
+        flow, link, times = (
+            np.repeat(np.arange(len(flows)), many),
+            paths.link[at],
+            paths.times[at].astype(float),
+        )
         rate, room, levels = np.full(len(flows), np.inf), self.problem.capacity.astype(float), 0
         while len(flow):
             users = np.bincount(link, times, links)

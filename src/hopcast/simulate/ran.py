@@ -14,7 +14,8 @@ class Ran:
     Shapes: s sends.
 
     Attributes:
-        ready, start, end: ``float64[s]``, seconds: when a send was ready, when its bytes began, when it was received.
+        ready, start, end: ``float64[s]``, seconds: when a send was ready, when its bytes began, when it was
+            received.
         blame: ``int64[s]``: the send whose arrival made it ready, or -1.
         left: ``bool[s]``: sends that were never received.
         events: Times at which rates changed.

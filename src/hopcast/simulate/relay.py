@@ -1,10 +1,11 @@
 """Sends that never meet: every link serves one lane of one rank, so each send has its whole route to itself.
 
-Then nothing has to be shared and a send is received when its data are there and its lane is free, plus latency, plus
-bytes over the slowest link of its route: maxima and sums. With all ranks doing alike, one vector over the ranks for each
-send of rank 0 is all there is to compute, whatever the speeds of the links.
+Then nothing has to be shared and a send is received when its data are there and its lane is free, plus
+latency, plus bytes over the slowest link of its route: maxima and sums. With all ranks doing alike, one
+vector over the ranks for each send of rank 0 is all there is to compute, whatever the speeds of the links.
 
-Source: Baccelli et al. 1992, Synchronization and Linearity, section 1.2 (max-plus recurrences of event graphs).
+Source: Baccelli et al. 1992, Synchronization and Linearity, section 1.2 (max-plus recurrences of event
+graphs).
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from hopcast.ir.schedule import Orbit, Schedule
 from hopcast.ir.topology import Floats
 from hopcast.routing import routes
 
-from .arcs import Touches, earlier
+from .arcs import earlier
 from .network import Longs
 from .symmetry import touches
 
@@ -28,7 +29,14 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False)
 class Relayed:
-    """What came of it: seconds in all, latency along the critical path, bytes over each link, sends of one rank."""
+    """What came of it.
+
+    Attributes:
+        seconds: When the last send was received.
+        latency: Seconds of the critical path in which a send waits for its first byte.
+        load: ``float64[m]``, bytes over each link.
+        sends: Of one rank.
+    """
 
     seconds: float
     latency: float
@@ -85,9 +93,7 @@ def relay(
     return None if done is None else Relayed(*done, load, len(way))
 
 
-def _ways(
-    schedule: Schedule, cluster: Cluster, orbit: Orbit, kind: Longs
-) -> tuple[list[_Way] | None, Longs]:
+def _ways(schedule: Schedule, cluster: Cluster, orbit: Orbit, kind: Longs) -> tuple[list[_Way] | None, Longs]:
     """The kinds of sends, if no two of them share a link, and the kind of each send of rank 0."""
     topology = cluster.topology
     _, first, way = np.unique(kind, return_index=True, return_inverse=True)
@@ -105,7 +111,8 @@ def _ways(
         wires = topology.wire[found.links].astype(np.int64)
         np.add.at(used, wires, 1)
         slow = 1.0 / np.minimum.reduceat(topology.bandwidth[wires], found.start[:-1])
-        ways.append(_Way(to, *(_even(c, schedule.groups.shape) for c in (found.latency, slow)), wires))
+        lag, slow = (_even(c, schedule.groups.shape) for c in (found.latency, slow))
+        ways.append(_Way(to, lag, slow, wires))
     return (ways, way) if used.max() == 1 else (None, way)
 
 
@@ -125,8 +132,8 @@ class Plan:
         volume, reduce: ``float64[k]``: bytes, and seconds of reducing.
         start: ``int64[k + 1]``: send i waits for ``other[start[i]:start[i + 1]]``.
         other: ``int64[d]``: a send.
-        at: ``int8[d]``: at which rank it is waited for: 1, at the source, into which it was sent; 0, at the destination,
-            from which it was sent.
+        at: ``int8[d]``: at which rank it is waited for: 1, at the source, into which it was sent; 0, at the
+            destination, from which it was sent.
         lag, slow: ``float64[w, p]``.
         to: ``int64[w, p]``: the place to which each place sends.
     """
@@ -155,13 +162,14 @@ def _plan(
     groups, n = schedule.groups.shape
     uniform = all(w.lag.size == 1 and w.slow.size == 1 for w in ways)
     shape = (1, 1) if uniform else (groups, n)
-    lag, slow = (np.stack([np.broadcast_to(c, shape).ravel() for c in cs]) for cs in
-                 ([w.lag for w in ways], [w.slow for w in ways]))  # fmt: skip
+    lag = np.stack([np.broadcast_to(w.lag, shape).ravel() for w in ways])
+    slow = np.stack([np.broadcast_to(w.slow, shape).ravel() for w in ways])
     to = [np.zeros(1, np.int64) if uniform else (np.arange(groups)[:, None] * n + w.to).ravel() for w in ways]
     return Plan(
-        orbit.step, orbit.out.lane.astype(np.int64), way.astype(np.int64), volume, gamma * volume * (orbit.out.op == 1),
+        orbit.step, orbit.out.lane.astype(np.int64), way.astype(np.int64),
+        volume, gamma * volume * (orbit.out.op == 1),
         np.searchsorted(waits[order], np.arange(len(way) + 1)).astype(np.int64), other[order], at[order],
-        np.ascontiguousarray(lag), np.ascontiguousarray(slow), np.stack(to),
+        lag, slow, np.stack(to),
     )  # fmt: skip
 
 

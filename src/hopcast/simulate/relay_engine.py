@@ -1,7 +1,7 @@
 """The compiled pass of `relay`: one vector of times over all ranks for each send of rank 0.
 
-Beside every time stands the latency on the path that led to it. Times of the last few sends are kept, few enough to
-stay in the processor's cache; of the others only the latest.
+Beside every time stands the latency on the path that led to it. Times of the last few sends are kept, few
+enough to stay in the processor's cache; of the others only the latest.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,8 @@ class Memory(NamedTuple):
     """What the pass remembers. Rows of times are one for each send, modulo the number kept.
 
     Attributes:
-        end, late: ``float64[kept, p]``: when each place's send was received, and the latency on the path to that.
+        end, late: ``float64[kept, p]``: when each place's send was received, and the latency on the path to
+            that.
         free, free_late: ``float64[lanes, p]``: when lanes are free, where ``only`` does not say it.
         only: ``int64[lanes]``: the send that was the lane's only one of its last step, or -1.
         floor: ``float64[lanes]``: no send of the lane is ready before.
@@ -82,13 +83,16 @@ def go(plan: "Plan", progress: Callable[[float], None] | None) -> tuple[float, f
     turn = plan.step * lanes + plan.lane
     _, which, crowd = np.unique(turn, return_inverse=True, return_counts=True)
     sent = Sent(
-        plan.step, plan.lane, crowd[which] == 1, plan.way, plan.volume, plan.reduce, plan.start, plan.other, plan.at,
-        plan.lag, plan.slow, np.cumsum([0] + [len(r) for r in runs]).astype(np.int64), np.concatenate(runs),
+        plan.step, plan.lane, crowd[which] == 1, plan.way, plan.volume, plan.reduce,
+        plan.start, plan.other, plan.at, plan.lag, plan.slow,
+        np.cumsum([0] + [len(r) for r in runs]).astype(np.int64), np.concatenate(runs),
     )  # fmt: skip
-    zeros = [np.zeros(shape) for shape in ((kept, places),) * 2 + ((lanes, places),) * 2]
-    only, floor = np.full(lanes, -1, np.int64), np.zeros(lanes)
-    rest = np.zeros(count), np.zeros(places), np.zeros(places), np.zeros(1, np.int64), np.zeros(1)
-    memory = Memory(*zeros, only, floor, *rest)
+    memory = Memory(
+        np.zeros((kept, places)), np.zeros((kept, places)),
+        np.zeros((lanes, places)), np.zeros((lanes, places)),
+        np.full(lanes, -1, np.int64), np.zeros(lanes), np.zeros(count), np.zeros(places), np.zeros(places),
+        np.zeros(1, np.int64), np.zeros(1),
+    )  # fmt: skip
     for k in range(0, count, _SLICE):
         until = min(k + _SLICE, count)
         if not _pass(k, until, sent, memory):
@@ -136,7 +140,7 @@ def _both(
 
 @nb.njit(cache=True)
 def _turn(i: int, sent: Sent, m: Memory) -> None:
-    """Before the first send of a step: lanes are free when all their sends of the step before are received."""
+    """Before a step: lanes are free when all their sends of the step before are received."""
     kept, j = len(m.end), i - 1
     while j >= 0 and sent.step[j] == sent.step[i - 1]:
         lane = sent.lane[j]
@@ -180,7 +184,7 @@ def _gather(i: int, sent: Sent, m: Memory, base: Floats, base_late: Floats) -> f
 
 @nb.njit(cache=True)
 def _one_near(i: int, sent: Sent, m: Memory) -> int:
-    """The only wait of a send that is kept, if it came in to its source and all others are surely over; else -1."""
+    """The only wait that is kept, if it came in to the source and all others are surely over; else -1."""
     found = -1
     for d in range(sent.start[i], sent.start[i + 1]):
         w = sent.other[d]
@@ -220,10 +224,9 @@ def _pass(k: int, until: int, sent: Sent, m: Memory) -> bool:
                 ))  # fmt: skip
         else:
             far = _gather(i, sent, m, base, base_late)
-            least = m.ready.min()
-            if far > least:
+            if far > m.ready.min():
                 return False
-            m.floor[lane] = least
+            m.floor[lane] = base.min()
             most = _both(
                 m.ready, m.ready_late, nothing, nothing, lag, slow, volume, reduce, m.end[s], m.late[s]
             )

@@ -14,14 +14,16 @@ _SHOWN = 6
 def explain(
     schedule: Schedule, cluster: Cluster, rows: Sends, step: Longs, problem: Problem, ran: Ran
 ) -> str:
-    """One line: how many are stuck, and the chain of waits from the last of them to a link without bandwidth."""
+    """One line: how many are stuck, and the waits from the last of them to a link without bandwidth."""
     stuck = np.flatnonzero(ran.left)
     chain = _chain(int(stuck[np.argmax(step[stuck])]), problem, ran)
     names = [_name(cluster, rows, step, i) for i in chain]
     if len(names) > _SHOWN:
         names = [*names[: _SHOWN // 2], f"{len(names) - _SHOWN} more", *names[-_SHOWN // 2 :]]
     return (
-        f"{schedule!r}: {len(stuck):,} sends never arrive; " + ", which waits for ".join(names) + _why(cluster, problem, chain[-1])
+        f"{schedule!r}: {len(stuck):,} sends never arrive; "
+        + ", which waits for ".join(names)
+        + _why(cluster, problem, chain[-1])
     )
 
 
@@ -44,7 +46,9 @@ def _chain(send: int, problem: Problem, ran: Ran) -> list[int]:
             chain.append(node)
 
 
-def _open(nodes: Longs, missing: np.ndarray, start: Longs, sends: int, head: np.ndarray, tail: Longs) -> np.ndarray:
+def _open(
+    nodes: Longs, missing: np.ndarray, start: Longs, sends: int, head: np.ndarray, tail: Longs
+) -> np.ndarray:
     """Which nodes are not over: sends not received, and gates that one of those still keeps shut."""
     return np.array([_shut(int(n), missing, sends, head, tail) for n in nodes], bool)
 

@@ -1,9 +1,10 @@
-"""Rings, tori and switches on which every chip is like every other: one link stands for all that it can be moved to.
+"""Rings, tori and switches on which every chip is like every other: one link stands for many.
 
-If all chips are moved at once, one hop up an axis or to the next port of a switch, links come to lie on links. Where
-these moves join all chips, links fall into classes, one for each axis and direction. Of a schedule that moves along with
-the chips all sends of a kind take the same time, so one send of each kind on one link of each class is simulated: a link
-of a class is crossed by as many sends of a kind as one such send crosses links of the class.
+If all chips are moved at once, one hop up an axis or to the next port of a switch, links come to lie on
+links. Where these moves join all chips, links fall into classes, one for each axis and direction. Of a
+schedule that moves along with the chips all sends of a kind take the same time, so one send of each kind on
+one link of each class is simulated: a link of a class is crossed by as many sends of a kind as one such send
+crosses links of the class.
 """
 
 import functools
@@ -49,8 +50,9 @@ def classes(topology: Topology, routing: str) -> Classes | None:
     moves = _moves(topology, routing)
     if moves is None or not len(moves) or topology.half_duplex:
         return None
-    images = [_image(topology, move) for move in moves]
-    if any(i is None for i in images) or not _joined(moves, topology.chips):
+    found = (_image(topology, move) for move in moves)
+    images = [i for i in found if i is not None]
+    if len(images) < len(moves) or not _joined(moves, topology.chips):
         return None
     label = np.arange(topology.links)
     while True:
@@ -123,7 +125,9 @@ def fits(schedule: Schedule, cluster: Cluster) -> tuple[Classes, Orbit] | None:
     return (found, orbit) if orbit is not None and _commute(schedule.groups, found, orbit) else None
 
 
-def problem(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> tuple[Problem, Classes] | None:
+def problem(
+    schedule: Schedule, cluster: Cluster, size: float, gamma: float
+) -> tuple[Problem, Classes] | None:
     """The sends of one rank on one link of each class; None where nothing is known to be alike."""
     fit = fits(schedule, cluster)
     if fit is None:
@@ -174,14 +178,16 @@ def touches(orbit: Orbit, chunks: int) -> tuple[Touches, Touches]:
 
 def _together(groups: Ints, topology: Topology) -> bool:
     """Whether the groups cover all chips, each once."""
-    return groups.size == topology.chips and np.array_equal(np.sort(groups, axis=None), np.arange(topology.chips))
+    return groups.size == topology.chips and np.array_equal(
+        np.sort(groups, axis=None), np.arange(topology.chips)
+    )
 
 
 def _commute(groups: Ints, found: Classes, orbit: Orbit) -> bool:
-    """Whether moving the chips moves whole groups to whole groups, and ranks within them by the schedule's moves.
+    """Whether moving the chips moves groups to groups, and ranks within them by the schedule's moves.
 
-    The schedule's moves act on the ranks of a group without fixed points and join all of them, so whatever commutes
-    with all of them is one of them.
+    The schedule's moves act on the ranks of a group without fixed points and join all of them, so whatever
+    commutes with all of them is one of them.
     """
     n = groups.shape[1]
     group, rank = (np.zeros(groups.size, np.int64) for _ in range(2))

@@ -1,1 +1,1 @@
-"""The verbs of hopcast, the same in Python and on the command line. Each takes strings or objects and gives a Result."""
+"""The verbs of hopcast, the same in Python and on the command line: strings or objects in, a Result out."""

@@ -1,19 +1,20 @@
 """From words to a question: cluster, axes, size, root, faults."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from hopcast import clusters, units
+from hopcast.ir import algebra, sharding
 from hopcast.ir import mesh as meshes
-from hopcast.ir import sharding
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import NAMES, per_rank_size
 from hopcast.ir.group import Group, Hint
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
+from hopcast.ir.topology import Axis
 from hopcast.names import InputError
 from hopcast.question import Question, collective_name
 from hopcast.read import schedule as schedules
@@ -40,6 +41,8 @@ class Place:
 
 def cluster_of(given: str | Cluster, slow: Sequence[str] = (), dead: Sequence[str] = ()) -> Cluster:
     """The cluster of that name, with slow and dead cables."""
+    if not isinstance(given, str | Cluster):
+        raise InputError(f"a cluster is a name such as v5e:4x4 or a Cluster; given: {given!r}")
     found = clusters.cluster(given) if isinstance(given, str) else given
     return clusters.degrade(found, slow, dead)
 
@@ -71,8 +74,17 @@ def place(
 
 def mesh_of(mesh: str | Mesh | None, cluster: Cluster, order: str = "") -> Mesh | None:
     """A mesh from ``data=4,model=8``; None where none is given."""
+    if isinstance(mesh, Mesh) and not np.array_equal(
+        np.sort(mesh.chips.ravel()), np.arange(cluster.topology.chips)
+    ):
+        raise InputError(
+            f"the mesh {dict(zip(mesh.names, mesh.shape, strict=True))} is not one of {cluster.name}, "
+            f"which has {cluster.topology.chips} chips"
+        )
     if mesh is None or isinstance(mesh, Mesh):
         return mesh
+    if not isinstance(mesh, str):
+        raise InputError(f"a mesh is text such as data=4,model=8, or hc.mesh(...); given: {mesh!r}")
     axes = []
     for item in mesh.split(","):
         name, equals, length = (part.strip() for part in item.partition("="))
@@ -116,6 +128,10 @@ def question(
     Raises:
         InputError: for whatever cannot be read.
     """
+    slow, dead = (_several(f) for f in (slow, dead))
+    root = root if isinstance(root, str | int) else ",".join(map(str, root))
+    if not isinstance(collective, str | Schedule):
+        raise InputError(f"a collective is a name or a schedule; given: {collective!r}")
     where = place(cluster, over, mesh, order, slow, dead)
     nbytes = _size(size, collective, where, per_rank)
     alpha = max(where.group.latency, default=0.0)
@@ -126,7 +142,9 @@ def question(
             if isinstance(collective, Schedule)
             else schedules.schedule(collective, where.group, hint)
         )
-        return _own(made, where, nbytes, hint), where
+        if per_rank:
+            nbytes *= made.ranks / per_rank_size(made.collective.name, made.ranks, float(made.ranks))
+        return _own(made, where, nbytes, hint, over is not None or mesh is not None)
     name = collective_name(collective)
     if per_rank:
         nbytes *= (
@@ -141,7 +159,18 @@ def question(
         )
     hint = Hint(nbytes, alpha, hint.root, shift, seed)
     said = size if isinstance(size, str) else ""
-    return Question(where.cluster, name, where.mesh, where.over, where.group, nbytes, hint, said=said), where
+    given = {"--mesh": mesh, "--order": order, "--root": root, "--shift": shift if shift != 1 else 0}
+    words = [w for key, value in given.items() if value and str(value) != "0" for w in (key, str(value))]
+    words += [w for key, many in (("--slow", slow), ("--dead", dead)) for one in many for w in (key, one)]
+    q = Question(
+        where.cluster, name, where.mesh, where.over, where.group, nbytes, hint, said=said, words=tuple(words)
+    )
+    return q, where
+
+
+def _several(given: str | Sequence[str]) -> list[str]:
+    """One cable, or a list of them."""
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _size(size: str | float, collective: str | Schedule, where: Place, per_rank: bool) -> float:
@@ -157,27 +186,51 @@ def _size(size: str | float, collective: str | Schedule, where: Place, per_rank:
     return sharding.collective_size(array, name, where.over or where.mesh.names, axes)
 
 
-def _own(made: Schedule, where: Place, nbytes: float, hint: Hint) -> Question:
-    """The user's own schedule, laid over the groups where it is written for one."""
-    from hopcast.ir import algebra
-
+def _own(made: Schedule, where: Place, nbytes: float, hint: Hint, asked: bool) -> tuple[Question, Place]:
+    """The user's own schedule: laid over all groups if it is written for one, else on those it names."""
     topology, group = where.cluster.topology, where.group
-    if (
-        made.groups.size == topology.chips
-        and len(made.groups) == len(group.all_groups)
-        and made.vertices <= topology.vertices
-    ):
-        # One that names switches stands on the cluster's own vertices already.
-        placed = len(made.groups) > 1 or made.vertices > made.ranks
-        laid = made if placed else algebra.lay(made, group.all_groups, topology.vertices, group.hubs)
-    elif len(made.groups) == 1 and made.ranks == group.ranks:
+    if made.vertices > topology.vertices or int(made.groups.max(initial=0)) >= topology.chips:
+        raise InputError(
+            f"the schedule names vertex {made.vertices - 1}; {where.cluster.name} has {topology.chips} chips"
+        )
+    local = len(made.groups) == 1 and np.array_equal(made.groups[0], np.arange(made.ranks))
+    if local and made.vertices == made.ranks:
+        if made.ranks != group.ranks:
+            raise InputError(
+                f"the schedule has {made.ranks} ranks and a group on {where.cluster.name} has {group.ranks}; "
+                "they must be equal"
+            )
         laid = algebra.lay(made, group.all_groups, topology.vertices, group.hubs)
     else:
+        laid, where = made, _on_its_groups(made, where, asked)
+    q = Question(where.cluster, made.collective.name, where.mesh, where.over, where.group, nbytes, hint, laid)
+    return q, where
+
+
+def _on_its_groups(made: Schedule, where: Place, asked: bool) -> Place:
+    """The place with the groups that a schedule names; axes that were asked for must be theirs."""
+    cluster, topology = where.cluster, where.cluster.topology
+    theirs = {frozenset(map(int, g)) for g in made.groups}
+    if asked:
+        tries = [where]
+    else:
+        at = topology.coords[made.groups[0]]
+        over = tuple(a.name for i, a in enumerate(topology.axes) if np.ptp(at[:, i]) > 0)
+        layout = meshes.physical(topology)
+        tries = [where, replace(where, mesh=layout, over=over, group=meshes.group(cluster, layout, over))]
+    for place in tries:
+        if {frozenset(map(int, g)) for g in place.group.all_groups} == theirs:
+            return replace(place, group=replace(place.group, all_groups=made.groups))
+    if asked:
         raise InputError(
-            f"the schedule has {made.ranks} ranks and a group on {where.cluster.name} has {group.ranks}; "
-            "they must be equal"
+            f"the groups of the schedule are not those of --over {','.join(where.over)}; leave it off"
         )
-    return Question(where.cluster, made.collective.name, where.mesh, where.over, group, nbytes, hint, laid)
+    axes = (Axis("ranks", made.ranks, False, not topology.is_grid),)
+    duplex = not topology.half_duplex
+    loose = Group(
+        axes, axes[0].switched, (0.0,), where.group.latency[:1], made.groups, False, duplex, cluster.name
+    )
+    return replace(where, mesh=meshes.physical(topology), over=(), group=loose)
 
 
 def _root(where: Place, root: str | int) -> int:

@@ -1,9 +1,10 @@
 """check: does a schedule compute its collective."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from hopcast import algorithms, interpret
-from hopcast.choose import answer
+from hopcast import interpret
+from hopcast.choose import candidates, choice, refuse_algorithm
 from hopcast.ir import algebra
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
@@ -42,12 +43,10 @@ def build(
 def scheduled(q: Question, algorithm: str) -> Schedule:
     """The schedule that a question and an algorithm's name come to."""
     if q.schedule is not None:
+        refuse_algorithm(algorithm)
         return q.schedule
-    if algorithm in ("auto", "best"):
-        return answer(q, algorithm).schedule
-    one, options = algorithms.parse(algorithm)
-    hint = type(q.hint)(q.hint.size, q.hint.alpha, q.hint.root, q.hint.shift, q.hint.seed, options)
-    made = one.build(q.collective, q.group, hint)
+    chosen = choice(q, algorithm)
+    made = chosen.algorithm.build(q.collective, q.group, replace(q.hint, options=chosen.options))
     return algebra.lay(made, q.group.all_groups, q.cluster.topology.vertices, q.group.hubs)
 
 
@@ -59,6 +58,8 @@ def check(schedule: Schedule) -> None:
 
     >>> check(build("all_reduce", "torus:4x4", algorithm="multi_axis"))
     """
+    if not isinstance(schedule, Schedule):
+        raise InputError(f"check takes a schedule, as hc.build gives; given: {schedule!r}")
     interpret.check(schedule)
 
 
@@ -67,9 +68,7 @@ def check_rows(collective: str, cluster: str, *, algorithm: str = "auto", **wher
     q, spot = ask.question(collective, cluster, **where)  # type: ignore[arg-type]
     names = [algorithm]
     if algorithm == "all" and q.schedule is None:
-        names = [
-            n for n in algorithms.names() if algorithms.get(n).valid(q.collective, q.group, q.hint) is None
-        ]
+        names = [one.name for one in candidates(q)]
         if not names:
             raise InputError(f"no algorithm gives {q.collective} on {q.cluster.name}")
     rows = [_verdict(scheduled(q, name)) for name in names]

@@ -12,6 +12,8 @@ from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
+from hopcast.question import is_collective
+from hopcast.read.schedule import is_schedule
 from hopcast.units import show_seconds, show_size
 
 from . import ask
@@ -97,6 +99,8 @@ def draw(
         return Drawing(lambda: schedule_text(what, steps=steps), lambda: schedule_svg(what, steps=steps))
     if cluster is None:
         assert not isinstance(what, Schedule)
+        if isinstance(what, str) and (is_schedule(what) or is_collective(what)):
+            raise InputError(f"{what!r} is drawn on a cluster: hopcast draw {what} ring:8")
         return _cluster(ask.cluster_of(what, slow, dead), route)
     if isinstance(what, Cluster) or route is not None:
         raise InputError("a route is drawn on a cluster alone: hopcast draw CLUSTER --route 3,3 0,0")
@@ -135,4 +139,6 @@ def _cluster(where: Cluster, route: tuple[str, str] | None) -> Drawing:
         if a == b:
             raise InputError(f"{route[0]!r} and {route[1]!r} are the same chip; a route joins two")
         routes = disjoint_routes(topology, a, b)
+        if not routes:
+            raise InputError(f"dead links leave no route from {route[0]} to {route[1]} on {where.name}")
     return Drawing(lambda: topology_text(where, routes=routes), lambda: topology_svg(where, routes=routes))

@@ -32,7 +32,7 @@ def sizes(
     low, high = units.size(first), units.size(last)
     if high < low:
         raise InputError(f"-b {first} is above -e {last}; the sizes go from the first to the last")
-    if step is None and not factor > 1:
+    if step is None and not 1 < factor < 2.0**63:
         raise InputError(f"-f {factor:g}: the factor between sizes is above 1, as in -f 2")
     more = units.size(step) if step is not None else 0
     found, at = [low], float(low)

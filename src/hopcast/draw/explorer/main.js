@@ -80,6 +80,7 @@ const ask = {
   sides: () => H.sides.length,
   moments: () => Array.from(H.ticks),
   now: (side = 0) => H.now(H.sides[side]),
+  places: (side) => Array.from({ length: H.sides[side].net.vertices }, (_, v) => H.place(H.sides[side].net, v)),
   loads: (side, step) => Array.from({ length: H.sides[side].net.src.length }, (_, l) => H.bytes(H.sides[side], step, l)),
   matrix: (side, step, group = 0) => {
     const found = H.matrixAt(H.sides[side], step, group);

@@ -84,8 +84,9 @@ H.coords = (net, chip) => {
 H.place = (net, v) => {
   if (v >= net.chips) return net.labels[v - net.chips] || `switch ${v - net.chips}`;
   const at = H.coords(net, v);
-  if (net.kind === 'grid' && at.length > 1) return at.join(',');
-  return net.kind === 'slices' ? `${at[0]}/${at.slice(1).join(',')}` : String(v);
+  if (net.kind !== 'slices') return at.join(',');
+  const inside = at.slice(1).join(',');
+  return net.axes[0].length > 1 ? `${at[0]}/${inside}` : inside;
 };
 
 H.linkName = (net, l) => `${net.axes[net.axis[l]].name} ${H.place(net, net.src[l])}>${H.place(net, net.dst[l])}`;
