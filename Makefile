@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint docs bench golden size wheel clean
+.PHONY: help setup browser demo test quick lint docs bench golden size wheel clean
 
 # The newest suitable Python; override with `make setup PYTHON=/path/to/python`.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -19,6 +19,7 @@ export PIP_ROOT_USER_ACTION := ignore
 
 help:
 	@echo "make setup    .venv with hopcast and the tools"
+	@echo "make browser  what the tests of the explorer's page need besides chromium and node"
 	@echo "make demo     one tour of what hopcast does"
 	@echo "make quick    lint and the fast tests, under 10 s: before every commit"
 	@echo "make test     lint, types, all tests and doctests: what CI runs"
@@ -41,6 +42,9 @@ $(STAMP): pyproject.toml
 	@$(PIP) install --editable '.[$(EXTRAS)]'
 	@touch $@
 
+browser:
+	@cd tests/browser && npm install --silent --no-audit --no-fund --no-progress
+
 demo: setup
 	@$(PY) examples/demo.py
 
@@ -54,7 +58,7 @@ test: lint
 	@$(PY) -m pytest -q -rs -n $(JOBS)
 
 quick: lint
-	@$(PY) -m pytest -q -rs -n $(JOBS) -m "not slow"
+	@$(PY) -m pytest -q -rs -n $(JOBS) -m "not slow and not browser"
 
 docs: setup
 	@if [ -f docs/generate.py ]; then $(PY) docs/generate.py && git diff --exit-code -- docs; \

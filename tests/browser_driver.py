@@ -51,8 +51,8 @@ class Browser:
         assert line, "the browser ended"
         answer: dict[str, Any] = json.loads(line)
         assert not answer.get("failed"), f"{command} {words}: {answer['failed']}"
-        assert answer["errors"] == [], f"{command} {words}"
-        assert answer["requests"] == [], f"{command} {words}"
+        assert not answer["errors"], f"{command} {words}: {answer['errors']}"
+        assert not answer["requests"], f"{command} {words}: {answer['requests']}"
         return answer
 
     def ask(self, code: str) -> Any:
@@ -68,7 +68,8 @@ class Browser:
     def rows(self, table: str) -> list[list[str]]:
         """The text of a table's body."""
         found: list[list[str]] = self.ask(
-            f"[...document.querySelectorAll('#{table} tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+            f"[...document.querySelectorAll('#{table} tbody tr')]"
+            ".map(r => [...r.cells].map(c => c.textContent))"
         )
         return found
 

@@ -22,8 +22,8 @@ from hopcast.topologies._grid import grid
 @cache
 def cluster(text: str, bandwidth: float = 1.0, latency: float = 0.0) -> Cluster:
     family, _, shape = text.removesuffix("+").partition(":")
-    able = ("nvls.supported", "sharp.supported") if text.endswith("+") else ()
-    figures = {key: Figure(1.0, "a test", "2026-11-30") for key in able}
+    able = ("sharp", "nvls") if family == "fat" else ("sharp",)
+    figures = {f"{a}.supported": Figure(1.0, "a test", "2026-11-30") for a in able if text.endswith("+")}
     if family == "switch":
         made = switch.build(text, [int(shape)], bandwidth, latency)
         return Cluster(text, made, "switch", "shortest", figures=figures)

@@ -87,7 +87,7 @@ def test_it_computes_its_collective_wherever_it_says_it_fits(algorithm, collecti
         except CheckError as error:
             pytest.fail(f"{name}: {error}")
         assert schedule.collective.name == collective
-        assert schedule.algorithm == algorithm.name
+        assert schedule.algorithm.split(",")[0] == algorithm.name
         if mine.ranks <= 16 or name.startswith("switch:64"):
             assert computes(schedule), name
         tried += 1

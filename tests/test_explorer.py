@@ -82,7 +82,9 @@ def test_arrays_survive_the_page(values: list[float]) -> None:
 def test_loads_in_the_page_are_those_of_the_schedule(name: str) -> None:
     page = made(name)
     plan = data_of(page)["sides"][0]["plan"]
-    code, values, key = (encode.unpack(p) for p in (plan["load"]["code"], plan["load"]["values"], plan["key"]))
+    code, values, key = (
+        encode.unpack(p) for p in (plan["load"]["code"], plan["load"]["values"], plan["key"])
+    )
     want = loads_of(page)
     found = values[code].reshape(-1, want.shape[1])[key]
     np.testing.assert_array_equal(found, want)
@@ -107,6 +109,17 @@ def test_the_critical_path_is_a_chain_in_time(name: str) -> None:
     assert len(path) > 0
     assert end[path[-1]] == end.max()
     np.testing.assert_allclose(ready[path[1:]], end[path[:-1]], rtol=1e-9)
+
+
+def test_a_schedule_of_ones_own_is_shown() -> None:
+    mine = hc.build("all_gather", "torus:4x4", over="x", algorithm="ring")
+    page = explore(mine, "torus:4x4", size="4MiB", over="x", compare="chain")
+    first, second = data_of(page)["sides"]
+    assert (first["plan"]["algorithm"], second["plan"]["algorithm"]) == ("ring", "chain")
+    assert first["plan"]["group_count"] == 4
+    assert encode.unpack(first["plan"]["sends"]["src"]).tolist() == mine.columns()["src"].tolist()
+    again = explore("all_gather", "torus:4x4", size="4MiB", over="x", algorithm="chain", compare=mine)
+    assert again.answers[1].algorithm == "ring"
 
 
 def test_a_page_is_the_same_every_time() -> None:
@@ -159,9 +172,7 @@ def test_a_large_schedule_keeps_the_journeys_of_some_chunks() -> None:
     for step, rows in enumerate(schedule.steps()):
         for chunk in sends["chunks"]:
             moves = (chunk - rows.chunk) % schedule.chunks < rows.count
-            want |= {
-                (step, int(a), int(b)) for a, b in zip(rows.src[moves], rows.dst[moves], strict=True)
-            }
+            want |= {(step, int(a), int(b)) for a, b in zip(rows.src[moves], rows.dst[moves], strict=True)}
     assert kept == want
     assert len(sends["chunks"]) > 1
 
@@ -179,7 +190,9 @@ def test_switches_of_a_node_are_below_those_between_nodes() -> None:
     topology = hc.cluster("dgx-h100:4").topology
     tier, lead, block = network.tiers(topology)
     names = [topology.place(v) for v in range(topology.vertices)]
-    by_tier = {t: {re.sub(r"\d+", "#", n) for n, at in zip(names, tier, strict=True) if at == t} for t in tier}
+    by_tier = {
+        t: {re.sub(r"\d+", "#", n) for n, at in zip(names, tier, strict=True) if at == t} for t in tier
+    }
     assert by_tier[1] == {"node # nvswitch"}
     assert by_tier[2] == {"rail # leaf"}
     assert [block.tolist().count(b) for b in range(4)] == [8, 8, 8, 8]
@@ -210,7 +223,7 @@ def test_the_formula_has_the_numbers_put_in() -> None:
         "= 16 us + 5.942 ms",
         "= 5.958 ms",
     ]
-    assert 16e-6 + 255 / 1024 * 2**30 / 45e9 == pytest.approx(page.answers[0].time, rel=1e-12)
+    assert page.answers[0].time == pytest.approx(16e-6 + 255 / 1024 * 2**30 / 45e9, rel=1e-12)
 
 
 def test_every_script_is_used_short_and_readable() -> None:
@@ -231,7 +244,10 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--compare", "rng"], "--compare takes an algorithm or a cluster such as v5e:8x16: no algorithm 'rng'"),
+        (
+            ["--compare", "rng"],
+            "--compare takes an algorithm or a cluster such as v5e:8x16: no algorithm 'rng'",
+        ),
         (["--compare", "v6f:4x4"], "no cluster family 'v6f'"),
         (["--algorithm", "all"], "a page shows one algorithm, or two with --compare"),
         (["--algorithm", "hierarchical"], "hierarchical"),
@@ -296,7 +312,8 @@ def test_no_view_complains_or_leaves_the_page(show: Any, name: str, dark: bool) 
     shades = b.ask(
         "(() => { const c = document.getElementById('view0'); const d = c.getContext('2d')"
         ".getImageData(0, 0, c.width, c.height).data; const s = new Set();"
-        "for (let i = 0; i < d.length; i += 4) s.add((d[i] << 16) + (d[i + 1] << 8) + d[i + 2]); return s.size; })()"
+        "for (let i = 0; i < d.length; i += 4) s.add((d[i] << 16) + (d[i + 1] << 8) + d[i + 2]);"
+        "return s.size; })()"
     )
     assert shades > 5
 
@@ -350,7 +367,8 @@ def test_the_table_of_a_step_says_who_sends_what(show: Any) -> None:
         [str(r), str((r + 1) % 8), str((r - 2) % 8), "copy", "1 MiB"] for r in range(8)
     ]
     held = {
-        int(rank): {i for part in which.split(", ") for i in _range(part)} for rank, _, which in b.rows("held0")
+        int(rank): {i for part in which.split(", ") for i in _range(part)}
+        for rank, _, which in b.rows("held0")
     }
     assert held == {r: {(r - k) % 8 for k in range(4)} for r in range(8)}
     assert "Each rank holds 4 of 8 chunks" in b.text("#live")
@@ -427,7 +445,18 @@ def test_all_controls_can_be_reached_and_have_names(show: Any) -> None:
     for _ in range(40):
         b.do("keys", keys=["Tab"])
         reached.add(b.ask("document.activeElement.id || document.activeElement.dataset.view || ''"))
-    assert {"play", "next", "back", "scrub", "speed", "chunkfield", "rankfield", "groupfield", "theme", "view0"} <= reached
+    assert {
+        "play",
+        "next",
+        "back",
+        "scrub",
+        "speed",
+        "chunkfield",
+        "rankfield",
+        "groupfield",
+        "theme",
+        "view0",
+    } <= reached
     tree = b.do("tree")["value"]
     assert not re.search(r"- button\s*$", tree, re.MULTILINE)
     assert 'slider "step"' in tree
@@ -439,7 +468,8 @@ def test_playing_moves_through_all_steps_and_stops(show: Any) -> None:
     b = show(made("ring"), "speed=8", still=False)
     b.keys(" ")
     seen = b.ask(
-        "new Promise(done => { const seen = []; const look = () => { const s = hopcast.state(); seen.push(s.step);"
+        "new Promise(done => { const seen = []; const look = () => {"
+        "const s = hopcast.state(); seen.push(s.step);"
         "if (!s.playing) done([...new Set(seen)]); else requestAnimationFrame(look); }; look(); })"
     )
     assert seen[-1] == 6

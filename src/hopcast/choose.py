@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from . import algorithms, interpret
 from .ir import algebra
+from .ir.collective import PAIRS
 from .ir.group import Hint
 from .ir.schedule import Schedule
 from .names import InputError, unknown
@@ -238,7 +239,7 @@ def _is_small(question: Question, choice: Choice) -> bool:
 def _listable(question: Question, choice: Choice) -> bool:
     """Whether its sends are few enough to be simulated: one for every pair of ranks may not be."""
     n = question.group.ranks
-    pairs = question.collective == "all_to_all" or getattr(choice.algorithm.module, "EVERY_PAIR", False)
+    pairs = question.collective in PAIRS or getattr(choice.algorithm.module, "EVERY_PAIR", False)
     return not pairs or float(n) * n * len(question.group.all_groups) <= _MOST_SENDS
 
 

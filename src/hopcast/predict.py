@@ -8,7 +8,7 @@ import numpy as np
 from . import names
 from .algorithms import Algorithm
 from .ir import algebra
-from .ir.collective import NAMES, Collective, busbw_factor, per_rank_size
+from .ir.collective import NAMES, PAIRS, Collective, busbw_factor, per_rank_size
 from .ir.group import Cost
 from .ir.schedule import Schedule
 from .ir.topology import Floats
@@ -186,7 +186,7 @@ def price_of(
     laid = made if own else algebra.lay(made, group.all_groups, cluster.topology.vertices, group.hubs)
     pairs = float(group.ranks) ** 2 * len(group.all_groups)
     stepped = stepped_of(laid, cluster, question.size)
-    if stepped is None and (question.collective != "all_to_all" or pairs <= _MANY):
+    if stepped is None and (question.collective not in PAIRS or pairs <= _MANY):
         stepped = steps(laid, cluster, question.size)
     flowed: Flows | None = None
     if price == "formula":
@@ -217,7 +217,7 @@ def _few(laid: Schedule) -> bool:
 def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bounds.Bound, bounds.Bound]:
     """The least time on the links asked for, and on all. Detours round dead links count as asked for."""
     n, topology = question.group.ranks, question.cluster.topology
-    standard = question.collective in NAMES
+    standard = question.collective in NAMES and question.hint.matrix is None
     goal: Collective | Traffic = made.collective
     if standard:
         root, shift = question.hint.root, question.hint.shift
@@ -228,4 +228,16 @@ def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bo
     links = None if axes is None else np.isin(topology.axis, axes)
     if links is not None and used is not None:
         links |= used > 0
-    return bounds.bound(*about, links, share=share), bounds.limit(*about, share=share)
+    able = _in_network(question, made)
+    lower = bounds.bound(*about, links, share=share, in_network=able)
+    return lower, bounds.limit(*about, share=share)
+
+
+def _in_network(question: Question, made: Schedule) -> bool:
+    """Whether switches reduce or multicast in it: whether any sends or receives by itself."""
+    if question.schedule is None:
+        return made.vertices > made.ranks
+    chips = question.cluster.topology.chips
+    return question.cluster.topology.vertices > chips and any(
+        max(int(rows.src.max(initial=0)), int(rows.dst.max(initial=0))) >= chips for rows in made.steps()
+    )

@@ -1,6 +1,7 @@
 """Everything in one step: every rank sends each other rank what is meant for it, on the network's own routes.
 
-In all_gather rank r sends chunk r to all, in all_to_all chunk (r, q) to rank q, in permute its chunk to r +
+In all_gather rank r sends chunk r to all, in all_to_all (and with unequal messages in all_to_all_v) chunk (r,
+q) to rank q, in permute its chunk to r +
 shift; the root of a broadcast sends the array to all and that of a gather receives from all. Nothing is
 passed on, so it is right as soon as every pair is served; the network decides which links that takes.
 
@@ -16,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hopcast.ir import orbits
+from hopcast.ir import orbits, traffic
 from hopcast.ir.collective import Collective, of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
@@ -51,6 +52,14 @@ def all_to_all(group: Group, hint: Hint) -> Schedule:
     """Every rank sends each other rank its message."""
     n = group.ranks
     return _to_all(of("all_to_all", n), lambda src, dst: src * n + dst)
+
+
+def all_to_all_v(group: Group, hint: Hint) -> Schedule:
+    """Every rank sends each other rank its message, if it has one for it."""
+    task, share = traffic.sparse(hint, group.ranks)
+    chunk = np.flatnonzero(task.origin != task.goal)
+    made = _one_step(task, task.origin[chunk], task.goal[chunk], chunk)
+    return replace(made, share=share)
 
 
 def gather(group: Group, hint: Hint) -> Schedule:
@@ -130,6 +139,8 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
     """On a switch all; on a grid all_to_all, and permute along one axis."""
     n, moves = group.ranks, collective != "permute" or hint.shift % group.ranks > 0
+    if collective == "all_to_all_v":
+        return None  # unequal flows that share ports end one after the other
     if group.switched:
         volume = {
             "all_gather": (n - 1) / n, "gather": (n - 1) / n, "all_to_all": (n - 1) / n**2,

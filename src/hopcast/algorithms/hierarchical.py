@@ -6,8 +6,13 @@ mirror image and all_reduce one after the other: reduce_scatter inside, all_redu
 of the array, all_gather inside. With ``pipeline=on`` the array is cut into pieces that follow each other
 through the levels, so that network and node work at once.
 
+all_to_all sends all messages for a node to the rank there that is its equal, which distributes them; what stays
+in a node goes straight there meanwhile. With ``stages=3`` the messages of a whole node for another are collected
+by one of its ranks before, another one for each other node, which makes them fewer and larger.
+
 Cost: without pipeline the sum of the levels, T = T_outer(D / n_inner) + T_inner(D) for all_gather; with
-many pieces the slower of the two.
+many pieces the slower of the two. all_to_all of N nodes of g ranks, n = N g, in two stages: T = alpha_outer + D
+(N - 1) g / (n^2 W_outer) + alpha_inner + D (N - 1) (g - 1) / (n^2 W_inner).
 """
 
 import math
@@ -19,11 +24,11 @@ from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule
 
-from . import multi_axis, option, ring
+from . import _exchange, multi_axis, option, ring
 
 SOURCE = "Gordic 2026, Inside TPU and GPU clusters, part 7; jax-ml scaling-book, chapter GPUs"
 LEVELS = True  # its closed form is made of those of the levels
-OPTIONS: dict[str, tuple[str, ...]] = {"pipeline": ("on", "off"), "pieces": ()}
+OPTIONS: dict[str, tuple[str, ...]] = {"pipeline": ("on", "off"), "pieces": (), "stages": ("2", "3")}
 _PIECES = 8  # where the rates of a level are not known
 _MOST_PIECES, _MOST_SENDS = 64, 300_000  # of a schedule that is to be simulated in seconds
 _HARDLY = 1.01  # times the least time: not worth more pieces
@@ -39,17 +44,27 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
     return _pipelined("all_reduce", group, hint)
 
 
+def all_to_all(group: Group, hint: Hint) -> Schedule:
+    """Between equals, then inside."""
+    return _pipelined("all_to_all", group, hint)
+
+
 def _pipelined(collective: str, group: Group, hint: Hint) -> Schedule:
     made = [schedule for _, schedule in phases(collective, group, hint)]
     return algebra.pipeline(made, _pieces(collective, group, hint))
 
 
 def phases(collective: str, group: Group, hint: Hint) -> list[tuple[str, Schedule]]:
-    """What all_gather, reduce_scatter or all_reduce does level by level: axes of the level, and schedule.
+    """What a collective does level by level: axes of the level, and schedule.
 
     Every schedule moves the whole array of the group; a pipeline cuts it into pieces.
     """
     named = [",".join(a.name for a in level.axes) for level in group.levels if level.ranks > 1]
+    if collective == "all_to_all":
+        made = _exchange.stages(group, int(option(OPTIONS, hint, "stages")))
+        outer, *inner = (",".join(a.name for a in level.axes) for level in group.levels)
+        where = [outer, ",".join(inner)] if len(made) < 3 else [",".join(inner), outer, ",".join(inner)]
+        return list(zip(where, made, strict=False))
     there = list(zip(named, _phases(group, hint), strict=True))
     back = [(name, algebra.reverse(made)) for name, made in reversed(there)]
     return {"all_gather": there, "reduce_scatter": back, "all_reduce": back + there}[collective]
@@ -59,6 +74,8 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs levels."""
     if len(group.levels) < 2:
         return "its ranks are joined in one way; it needs nodes or slices joined by a network"
+    if "stages" in hint.options and collective != "all_to_all":
+        return f"stages= is of all_to_all; {collective} goes over every level"
     return None
 
 
@@ -66,6 +83,10 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     """Without pipeline, on levels that are exact themselves."""
     if _pieces(collective, group, hint) > 1:
         return False
+    if collective == "all_to_all":
+        alone = all(v.uniform for v in group.levels)
+        late = any(v.latency[0] for v in group.levels)
+        return alone and (not late or _exchange.first_is_between(group, hint.size))
     return all(
         level.ranks == 1
         or (
@@ -79,6 +100,10 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
     """The sum over levels, each on what is gathered by then; None with pieces, which only flows can tell."""
+    if collective == "all_to_all":
+        whole_at_once = _pieces(collective, group, hint) == 1 and option(OPTIONS, hint, "stages") == "2"
+        parts = _exchange.two_stages(group, hint.size) if whole_at_once else None
+        return sum(parts, Cost(0.0, 0.0)) if parts else None
     if _pieces(collective, group, hint) > 1 or not all(level.uniform_rates for level in group.levels):
         return None
     whole, size = Cost(0.0, 0.0), hint.size
@@ -142,6 +167,8 @@ def _pieces(collective: str, group: Group, hint: Hint) -> int:
         return 1
     if "pieces" in hint.options:
         return int(hint.options["pieces"])
+    if collective == "all_to_all":
+        return _exchange.pieces(group, hint.size)
     most = min(_MOST_PIECES, max(1, _MOST_SENDS // max(_sends(collective, group), 1)))
     size, costs = hint.size, []
     for level in reversed(group.levels):

@@ -31,7 +31,6 @@ SOURCE = (
     "Gordic 2026, Inside TPU and GPU clusters, part 6 (load-reduce of all copies, multicast back to the owner); "
     "NVIDIA PTX ISA, multimem.ld_reduce and multimem.st; Klenk et al. 2020, doi:10.1109/ISCA45697.2020.00085"
 )
-IN_NETWORK = True  # switches reduce and multicast
 SPARE = "a switch keeps its sums here, so that the way over their owner is of the machine, not of the sum"
 OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}
 _ENOUGH = 1e-9  # of D: a piece that is not worth cutting

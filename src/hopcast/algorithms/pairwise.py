@@ -8,6 +8,7 @@ Cost: n - 1 steps; on a switch T = (n - 1) (alpha + D / (n^2 W)).
 
 import numpy as np
 
+from hopcast.ir import traffic
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
@@ -28,6 +29,19 @@ def all_to_all(group: Group, hint: Hint) -> Schedule:
     return Schedule(of("all_to_all", n), "pairwise", one_group(n), n, n - 1, make)
 
 
+def all_to_all_v(group: Group, hint: Hint) -> Schedule:
+    """The same with messages of different sizes; who has none for the rank of a step pauses."""
+    n = group.ranks
+    task, share = traffic.sparse(hint, n)
+    ahead = (task.goal - task.origin) % n
+
+    def make(i: int) -> Sends:
+        chunk = np.flatnonzero(ahead == i + 1)
+        return sends(task.origin[chunk], task.goal[chunk], chunk)
+
+    return Schedule(task, "pairwise", one_group(n), n, n - 1, make, share)
+
+
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It fits everywhere: the network routes each pair."""
     return None
@@ -41,4 +55,4 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
     """(n - 1) (alpha + D / (n^2 W)) on a switch."""
     n = group.ranks
-    return on_switch(group, n - 1, hint.size * (n - 1) / n**2)
+    return None if collective == "all_to_all_v" else on_switch(group, n - 1, hint.size * (n - 1) / n**2)

@@ -63,6 +63,28 @@ SizeOption = Annotated[
         help="Bytes of the whole array of one group: 8MiB, 128M (x 1024), 128MB (x 1000), bf16[1024_x,4096].",
     ),
 ]
+OptionalSizeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--size",
+        metavar="SIZE",
+        help="Bytes of the whole array of one group: 8MiB, 128M (x 1024), 128MB (x 1000), bf16[1024_x,4096]. "
+        "A traffic matrix has its own.",
+    ),
+]
+MatrixOption = Annotated[
+    str | None,
+    typer.Option("--matrix", metavar="FILE", help="Of all_to_all_v: a .csv or .npy of bytes, row to column."),
+]
+MoeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--moe",
+        metavar="KEYS",
+        help="Of all_to_all_v, a layer of experts: tokens=4096,hidden=7168,dtype=bf16,experts=256,top=8,"
+        "skew=zipf:1.0,seed=1,phase=dispatch; tokens are those of each chip.",
+    ),
+]
 OverOption = Annotated[
     str | None,
     typer.Option(

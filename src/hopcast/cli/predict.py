@@ -10,7 +10,7 @@ def command(
     collective: o.CollectiveArgument,
     cluster: o.OptionalClusterArgument = None,
     on: o.OnOption = None,
-    size: o.SizeOption = ...,  # type: ignore[assignment]
+    size: o.OptionalSizeOption = None,
     over: o.OverOption = None,
     mesh: o.MeshOption = None,
     order: o.OrderOption = "",
@@ -23,6 +23,8 @@ def command(
     explain: o.ExplainOption = False,
     slow: o.SlowOption = None,
     dead: o.DeadOption = None,
+    matrix: o.MatrixOption = None,
+    moe: o.MoeOption = None,
     seed: o.SeedOption = 0,
     format: o.FormatOption = o.Format.TABLE,
 ) -> None:
@@ -36,6 +38,7 @@ def command(
     Example:
       hopcast predict all_gather v5e:4x4 --size 8MiB --over x
       hopcast predict all_reduce torus:16x16,bandwidth=45GB/s --size 1GiB --algorithm all
+      hopcast predict all_to_all_v gb200-nvl72 --moe tokens=512,hidden=7168,experts=256,top=8,skew=zipf:1.0
       hopcast predict all_to_all ring:16,bandwidth=45GB/s,latency=1us --size 1MiB --per-rank --price flows
     """
     from hopcast.cli import _output
@@ -58,5 +61,7 @@ def command(
         explain=explain,
         slow=slow or [],
         dead=dead or [],
+        matrix=matrix,
+        moe=moe,
     )
     _output.show(result, format, context.obj)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hopcast.names import InputError, pick, unknown
 
-from .collective import ALIASES, ALL, NAMES, Collective, of
+from .collective import ALIASES, ALL, NAMES, PAIRS, Collective, of
 from .place import Place, number, whole
 from .topology import Ints
 
@@ -64,7 +64,7 @@ def _unit(name: str, ranks: int) -> int:
     """Chunks come in multiples of it."""
     if name in ("all_reduce", "broadcast", "reduce"):
         return 1
-    return ranks * ranks if name == "all_to_all" else ranks
+    return ranks * ranks if name in PAIRS else ranks
 
 
 def _name(given: str, place: Place, own: bool) -> str:

@@ -13,6 +13,7 @@ NAMES = (
     "reduce_scatter",
     "all_reduce",
     "all_to_all",
+    "all_to_all_v",
     "broadcast",
     "reduce",
     "gather",
@@ -24,7 +25,10 @@ ALIASES = {
     "collective_permute": "permute",
     "bcast": "broadcast",
     "alltoall": "all_to_all",
+    "alltoallv": "all_to_all_v",
+    "ragged_all_to_all": "all_to_all_v",
 }
+PAIRS = ("all_to_all", "all_to_all_v")  # every rank has something for every other
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
 REVERSE = {
     "all_gather": "reduce_scatter",
@@ -34,6 +38,7 @@ REVERSE = {
     "gather": "scatter",
     "scatter": "gather",
     "all_to_all": "all_to_all",
+    "all_to_all_v": "all_to_all_v",
     "permute": "permute",
 }
 
@@ -146,14 +151,16 @@ def of(
         return EveryPair(name, n)
     whole = name in ("all_reduce", "broadcast", "reduce")
     if owner is None:
-        count = parts if whole else n * n * parts if name == "all_to_all" else n * parts
-        owner = np.arange(count) // parts // (n if name == "all_to_all" else 1)
+        pairs = name in PAIRS
+        count = parts if whole else n * n * parts if pairs else n * parts
+        owner = np.arange(count) // parts // (n if pairs else 1)
     everyone, at_root = np.full(len(owner), ALL), np.full(len(owner), root)
     origin, goal = {
         "all_gather": (owner, everyone),
         "reduce_scatter": (everyone, owner),
         "all_reduce": (everyone, everyone),
         "all_to_all": (owner, np.arange(len(owner)) // parts % n),
+        "all_to_all_v": (owner, np.arange(len(owner)) // parts % n),
         "broadcast": (at_root, everyone),
         "reduce": (everyone, at_root),
         "gather": (owner, at_root),
@@ -169,7 +176,7 @@ def per_rank_size(name: str, ranks: int, size: float) -> float:
     >>> per_rank_size("all_to_all", 8, 800.0), per_rank_size("all_gather", 8, 800.0)
     (100.0, 800.0)
     """
-    return size / ranks if name in ("all_to_all", "permute") else size
+    return size / ranks if name in (*PAIRS, "permute") else size
 
 
 def busbw_factor(name: str, ranks: int) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .topology import Axis, Ints
+from .topology import Axis, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +107,7 @@ class Hint:
         shift: Of permute.
         seed: For builders that search.
         options: ``split=on`` and the like, behind the algorithm's name.
+        matrix: ``float64[n, n]``, of all_to_all_v: the part of D that each rank has for each. None: equal.
     """
 
     size: float = 1.0
@@ -115,6 +116,7 @@ class Hint:
     shift: int = 1
     seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
+    matrix: Floats | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopcast.ir.collective import ALL, NAMES, Collective
+from hopcast.ir.collective import ALL, NAMES, PAIRS, Collective
 from hopcast.ir.topology import Bools, Floats, Ints
 from hopcast.names import unknown
 
@@ -139,7 +139,7 @@ def standard(name: str, ranks: int, *, root: int = 0, shift: int = 1) -> Traffic
     src, dst = ends.get(name, (rank[:0], rank[:0]))
     apart = src != dst
     return Traffic(
-        n, float(name == "all_reduce"), summed, copied, 1 / n**2 if name == "all_to_all" and n > 1 else 0.0,
+        n, float(name == "all_reduce"), summed, copied, 1 / n**2 if name in PAIRS and n > 1 else 0.0,
         src[apart].astype(np.int32), dst[apart].astype(np.int32), np.full(int(apart.sum()), 1 / n),
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.int8]
 
 WAITING, FLOWING, FREE, DONE = 0, 1, 2, 3  # states of a piece; FREE while its rate is being found
-OPENS, ENDS, DUE, EVENTS, LEFT, WORK, FRESH, HOT, LOOSE = range(9)  # places in ``tally``
+OPENS, ENDS, DUE, EVENTS, LEFT, WORK, FRESH, HOT, LOOSE, FLAT = range(10)  # places in ``tally``
 _SAME = 1e-12  # events closer than this part of the clock are one, as in the reference
 
 
@@ -48,7 +48,8 @@ class State(NamedTuple):
         users, room, share: ``[m]`` of one filling; crowd counts all flows of a link.
         hot: Links to look at; ``is_hot`` marks them.
         free: Pieces whose rate is being found; fresh: pieces that began in this event.
-        tally: ``int64[9]``: heap sizes and counters, by the names above.
+        tally: ``int64[10]``: heap sizes and counters, by the names above; FLAT says that the heap of ends is a
+            mere list, as it is while most rates change at every event.
         clock: ``float64[2]``: now, and the lowest level at which something changed.
     """
 
@@ -102,15 +103,20 @@ class State(NamedTuple):
 
 
 @nb.njit(cache=True, error_model="numpy")
-def run(s: State, budget: int) -> bool:
-    """Go on until nothing moves, or until about ``budget`` crossings were looked at. Whether it is over."""
+def run(s: State, budget: int, window: float) -> bool:
+    """Go on until nothing moves, or until about ``budget`` crossings were looked at. Whether it is over.
+
+    With a window, flows that end within that part of the clock after the first to end still end at their own
+    times, but what they leave is handed out only when the last of them has ended. So no flow is ever faster
+    than its fair rate.
+    """
     stop = s.tally[WORK] + budget
     while s.tally[WORK] < stop:
         coming = np.inf
         if s.tally[OPENS] > 0:
             coming = s.opens[s.opens_heap[0]]
         if s.tally[ENDS] > 0:
-            coming = min(coming, s.finish[s.ends_heap[0]])
+            coming = min(coming, _first_end(s))
         if s.tally[DUE] > 0:
             coming = min(coming, s.end[s.due_heap[0]])
         if coming == np.inf:
@@ -119,6 +125,8 @@ def run(s: State, budget: int) -> bool:
         s.clock[1] = np.inf
         s.tally[EVENTS] += 1
         _happen(s, coming * (1.0 + _SAME))
+        if window > 0.0:
+            _end_early(s, coming * (1.0 + window))
         _lowest_level(s)
         _meet(s)
         _fill(s)
@@ -137,19 +145,15 @@ def begin(s: State) -> None:
 def _happen(s: State, soon: float) -> None:
     """All that is due by now: last bytes, ends of reducing, first bytes, and what these set free at once."""
     now = s.clock[0]
+    if s.tally[FLAT] == 1:
+        many = _take(s, soon)
+        for i in range(many):
+            _arrive(s, s.free[i], now, soon)
     while True:
-        if s.tally[ENDS] > 0 and s.finish[s.ends_heap[0]] <= soon:
+        if s.tally[ENDS] > 0 and s.tally[FLAT] == 0 and s.finish[s.ends_heap[0]] <= soon:
             piece = heap.pop(s.ends_heap, s.ends_where, s.finish, s.tally[ENDS])
             s.tally[ENDS] -= 1
-            _leave(s, piece)
-            send = s.send[piece]
-            s.pieces[send] -= 1
-            if s.pieces[send] == 0:
-                s.end[send] = now + s.after[send]
-                if s.end[send] <= soon:
-                    _receive(s, send, now)
-                else:
-                    s.tally[DUE] = heap.push(s.due_heap, s.due_where, s.end, s.tally[DUE], send)
+            _arrive(s, piece, now, soon)
         elif s.tally[DUE] > 0 and s.end[s.due_heap[0]] <= soon:
             send = heap.pop(s.due_heap, s.due_where, s.end, s.tally[DUE])
             s.tally[DUE] -= 1
@@ -163,6 +167,67 @@ def _happen(s: State, soon: float) -> None:
 
 
 @nb.njit(cache=True, error_model="numpy")
+def _first_end(s: State) -> float:
+    """When the next piece ends."""
+    if s.tally[FLAT] == 0:
+        return s.finish[s.ends_heap[0]]
+    first = np.inf
+    for i in range(s.tally[ENDS]):
+        first = min(first, s.finish[s.ends_heap[i]])
+    return first
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _take(s: State, until: float) -> int:
+    """Take all pieces that end by then off the list of ends, into ``free``. How many they are."""
+    kept, many = 0, 0
+    for i in range(s.tally[ENDS]):
+        piece = s.ends_heap[i]
+        if s.finish[piece] <= until:
+            s.ends_where[piece] = -1
+            s.free[many] = piece
+            many += 1
+        else:
+            s.ends_heap[kept] = piece
+            s.ends_where[piece] = kept
+            kept += 1
+    s.tally[ENDS] = kept
+    return many
+
+
+@nb.njit(cache=True, error_model="numpy", inline="always")
+def _arrive(s: State, piece: int, now: float, soon: float) -> None:
+    """The last byte of a piece."""
+    _leave(s, piece)
+    send = s.send[piece]
+    s.pieces[send] -= 1
+    if s.pieces[send] == 0:
+        s.end[send] = now + s.after[send]
+        if s.end[send] <= soon:
+            _receive(s, send, now)
+        else:
+            s.tally[DUE] = heap.push(s.due_heap, s.due_where, s.end, s.tally[DUE], send)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _end_early(s: State, until: float) -> None:
+    """Ends within the window, up to the next other event."""
+    if s.tally[OPENS] > 0:
+        until = min(until, s.opens[s.opens_heap[0]])
+    if s.tally[DUE] > 0:
+        until = min(until, s.end[s.due_heap[0]])
+    if s.tally[FLAT] == 0 or s.tally[ENDS] == 0:
+        return
+    many = _take(s, until)
+    early = s.free[:many].copy()
+    early = early[np.argsort(s.finish[early])]
+    for piece in early:
+        # What this sets free is due no earlier than it, and waits for the end of the window like all else.
+        s.clock[0] = s.finish[piece]
+        _arrive(s, piece, s.clock[0], s.clock[0])
+
+
+@nb.njit(cache=True, error_model="numpy", inline="always")
 def _receive(s: State, send: int, now: float) -> None:
     """A send has been received: count down what waits for it, through gates, and make ready what is free."""
     s.tally[LEFT] -= 1
@@ -184,7 +249,7 @@ def _receive(s: State, send: int, now: float) -> None:
                     depth += 1
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", inline="always")
 def _release(s: State, send: int, now: float) -> None:
     s.ready[send] = now
     for piece in range(s.first[send], s.first[send + 1]):
@@ -192,7 +257,7 @@ def _release(s: State, send: int, now: float) -> None:
         s.tally[OPENS] = heap.push(s.opens_heap, s.opens_where, s.opens, s.tally[OPENS], piece)
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", inline="always")
 def _enter(s: State, piece: int, now: float) -> None:
     """First byte of a piece: a seat on every link of its route."""
     s.start[s.send[piece]] = now
@@ -203,7 +268,7 @@ def _enter(s: State, piece: int, now: float) -> None:
     route = s.route[piece]
     if s.volume[piece] <= 0.0 or s.hop[route] == s.hop[route + 1]:
         s.finish[piece] = now
-        s.tally[ENDS] = heap.push(s.ends_heap, s.ends_where, s.finish, s.tally[ENDS], piece)
+        _line_up(s, piece)
         return
     for x in range(s.hop[route], s.hop[route + 1]):
         link = s.link[x]
@@ -217,7 +282,7 @@ def _enter(s: State, piece: int, now: float) -> None:
     s.tally[FRESH] += 1
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", inline="always")
 def _leave(s: State, piece: int) -> None:
     """Last byte of a piece: its links have room. Its seats are cleared by `_meet`."""
     s.status[piece] = DONE
@@ -230,7 +295,7 @@ def _leave(s: State, piece: int) -> None:
         _heat(s, s.link[x])
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", inline="always")
 def _heat(s: State, link: int) -> None:
     if s.is_hot[link] == 0:
         s.is_hot[link] = 1
@@ -315,7 +380,7 @@ def _fill(s: State) -> None:
     _schedule_ends(s)
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", inline="always")
 def _fix(s: State, piece: int, level: float) -> None:
     """Give a piece its rate; on its links less room is left for fewer users."""
     s.status[piece] = FLOWING
@@ -333,21 +398,26 @@ def _fix(s: State, piece: int, level: float) -> None:
 
 @nb.njit(cache=True, error_model="numpy")
 def _schedule_ends(s: State) -> None:
-    """Put the pieces with new rates in the heap of ends: one by one, or where they are many, all at once."""
+    """Put the pieces with new rates among those that will end: a heap, or a list where nearly all are new."""
     free = s.tally[LOOSE]
-    count = s.tally[ENDS]
-    if free * 4 > count:
-        for i in range(free):
-            piece = s.free[i]
-            s.finish[piece] = s.opens[piece]
-            if s.ends_where[piece] < 0:
-                s.ends_heap[count] = piece
-                count += 1
-        heap.order(s.ends_heap, s.ends_where, s.finish, count)
-    else:
-        for i in range(free):
-            piece = s.free[i]
-            if s.opens[piece] != s.finish[piece] or s.ends_where[piece] < 0:
-                s.finish[piece] = s.opens[piece]  # one by one: a heap stands one wrong key at a time
-                count = heap.push(s.ends_heap, s.ends_where, s.finish, count, piece)
-    s.tally[ENDS] = count
+    if free * 4 > s.tally[ENDS] + free:
+        s.tally[FLAT] = 1
+    elif s.tally[FLAT] == 1:
+        heap.order(s.ends_heap, s.ends_where, s.finish, s.tally[ENDS])
+        s.tally[FLAT] = 0
+    for i in range(free):
+        piece = s.free[i]
+        if s.opens[piece] != s.finish[piece] or s.ends_where[piece] < 0:
+            s.finish[piece] = s.opens[piece]  # one by one: a heap stands one wrong key at a time
+            _line_up(s, piece)
+
+
+@nb.njit(cache=True, error_model="numpy", inline="always")
+def _line_up(s: State, piece: int) -> None:
+    """Put a piece among those that will end, or in its new place there."""
+    if s.tally[FLAT] == 0:
+        s.tally[ENDS] = heap.push(s.ends_heap, s.ends_where, s.finish, s.tally[ENDS], piece)
+    elif s.ends_where[piece] < 0:
+        s.ends_where[piece] = s.tally[ENDS]
+        s.ends_heap[s.tally[ENDS]] = piece
+        s.tally[ENDS] += 1

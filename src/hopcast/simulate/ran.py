@@ -19,6 +19,7 @@ class Ran:
         blame: ``int64[s]``: the send whose arrival made it ready, or -1.
         left: ``bool[s]``: sends that were never received.
         events: Times at which rates changed.
+        window: Ends within this part of the clock were taken together at last; 0: never.
     """
 
     ready: Floats
@@ -27,6 +28,7 @@ class Ran:
     blame: Longs
     left: Bools
     events: int
+    window: float = 0.0
 
     @property
     def seconds(self) -> float:

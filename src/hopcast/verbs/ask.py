@@ -14,7 +14,7 @@ from hopcast.ir.collective import NAMES, per_rank_size
 from hopcast.ir.group import Group, Hint
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
-from hopcast.ir.topology import Axis
+from hopcast.ir.topology import Axis, Floats
 from hopcast.names import InputError
 from hopcast.question import Question, collective_name
 from hopcast.read import schedule as schedules
@@ -122,8 +122,13 @@ def question(
     per_rank: bool = False,
     slow: Sequence[str] = (),
     dead: Sequence[str] = (),
+    matrix: Floats | None = None,
+    words: Sequence[str] = (),
 ) -> tuple[Question, Place]:
     """What is asked, and where.
+
+    ``matrix`` is ``float64[n, n]``, what each rank has for each in all_to_all_v; ``words`` are the options that
+    it comes from.
 
     Raises:
         InputError: for whatever cannot be read.
@@ -146,6 +151,9 @@ def question(
             nbytes *= made.ranks / per_rank_size(made.collective.name, made.ranks, float(made.ranks))
         return _own(made, where, nbytes, hint, over is not None or mesh is not None)
     name = collective_name(collective)
+    if (name == "all_to_all_v") != (matrix is not None):
+        right = "it is of all_to_all_v" if matrix is not None else "with equal messages it is all_to_all"
+        raise InputError(f"{name}: --matrix FILE or --moe tokens=... says who sends what; {right}")
     if per_rank:
         nbytes *= (
             where.group.ranks / per_rank_size(name, where.group.ranks, float(where.group.ranks))
@@ -157,10 +165,11 @@ def question(
             f"--shift {shift} sends every rank's data to itself; the {where.group.ranks} ranks take "
             f"1 to {where.group.ranks - 1}"
         )
-    hint = Hint(nbytes, alpha, hint.root, shift, seed)
+    part = None if matrix is None else matrix / matrix.sum()
+    hint = Hint(nbytes, alpha, hint.root, shift, seed, matrix=part)
     said = size if isinstance(size, str) else ""
     given = {"--mesh": mesh, "--order": order, "--root": root, "--shift": shift if shift != 1 else 0}
-    words = [w for key, value in given.items() if value and str(value) != "0" for w in (key, str(value))]
+    words = [*words] + [w for key, value in given.items() if value and str(value) != "0" for w in (key, str(value))]
     words += [w for key, many in (("--slow", slow), ("--dead", dead)) for one in many for w in (key, one)]
     q = Question(
         where.cluster, name, where.mesh, where.over, where.group, nbytes, hint, said=said, words=tuple(words)

@@ -157,7 +157,7 @@ def _second(
         InputError: for a word that is none of them.
     """
     if isinstance(compare, Schedule):
-        return compare, cluster, algorithm
+        return compare, cluster, "auto"
     if isinstance(compare, Cluster) or ":" in compare or Path(compare).suffix == ".toml":
         return collective, compare, algorithm
     if isinstance(collective, Schedule):

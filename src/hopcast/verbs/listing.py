@@ -13,6 +13,7 @@ _MEANING = {
     "reduce_scatter": "each rank ends with its shard of the sum",
     "all_reduce": "each rank ends with the whole sum",
     "all_to_all": "each rank sends a different part to every rank",
+    "all_to_all_v": "the same with unequal messages, from --matrix or --moe",
     "broadcast": "every rank ends with the root's array",
     "reduce": "the root ends with the sum",
     "gather": "the root ends with every rank's shard",

@@ -8,11 +8,12 @@ from hopcast.findings import find
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
+from hopcast.names import InputError
 from hopcast.predict import Answer
 from hopcast.result import Result, Row
 from hopcast.units import show_seconds, show_size
 
-from . import ask
+from . import _traffic, ask
 from ._stages import stages
 
 IDEAL = "ideal: links at their rated one-way bandwidth; real machines reach 80-95 % of this"
@@ -58,7 +59,7 @@ def predict(
     collective: str | Schedule,
     cluster: str | Cluster,
     *,
-    size: str | float,
+    size: str | float | None = None,
     over: str | Sequence[str] | None = None,
     mesh: str | Mesh | None = None,
     order: str = "",
@@ -72,13 +73,16 @@ def predict(
     explain: bool = False,
     slow: Sequence[str] = (),
     dead: Sequence[str] = (),
+    matrix: _traffic.Given | None = None,
+    moe: str | None = None,
 ) -> Result:
     """How long a collective takes on a cluster.
 
     Args:
         collective: A name, or a schedule (object, or file as on the command line).
         cluster: A name or an object.
-        size: D, bytes of the whole array of one group: ``8MiB``, ``bf16[2048,2048]`` or a number.
+        size: D, bytes of the whole array of one group: ``8MiB``, ``bf16[2048,2048]`` or a number. A traffic
+            matrix is in bytes; with a size it is scaled so that this is its sum.
         over: Axes that it runs over; default all.
         mesh: Logical axes, ``data=4,model=8``.
         order: How the mesh lies on the chips: row, jax or a file.
@@ -92,6 +96,9 @@ def predict(
         explain: Notes say how the number comes about.
         slow: Slow cables, ``3,3:3,4=0.5``.
         dead: Dead cables, ``3,3:3,4``.
+        matrix: Of all_to_all_v: n x n bytes, a .csv or .npy file or an array.
+        moe: Of all_to_all_v: the layer of experts that the matrix comes from,
+            ``tokens=4096,hidden=7168,dtype=bf16,experts=256,top=8,skew=zipf:1.0,seed=1,phase=dispatch``.
 
     Returns:
         One row, or one for each algorithm, with times in microseconds and rates in GB/s.
@@ -103,6 +110,13 @@ def predict(
     >>> round(r.rows[0]["time_us"], 3), r.rows[0]["groups"]
     (559.241, 4)
     """
+    sent, said = None, list[str]()
+    if matrix is not None or moe is not None:
+        spot = ask.place(cluster, over, mesh, order)
+        sent, said = _traffic.of(matrix, moe, spot.group.ranks)
+        size = float(sent.sum()) if size is None else size
+    if size is None:
+        raise InputError("there is no size; write --size 1GiB, the bytes of the whole array of one group")
     q, where = ask.question(
         collective,
         cluster,
@@ -116,11 +130,13 @@ def predict(
         per_rank=per_rank,
         slow=slow,
         dead=dead,
+        matrix=sent,
+        words=["--moe", moe] if moe else ["--matrix", matrix] if isinstance(matrix, str) else [],
     )
     several = algorithm == "all" and q.schedule is None
     found = every(q, price, combine) if several else [answer(q, algorithm, price, combine)]
     rows = [_row(a) for a in found]
-    notes = [] if several else _notes(found[0], rows[0], explain)
+    notes = said + ([] if several else _notes(found[0], rows[0], explain))
     title = f"{q.collective} of {show_size(q.size)} on {q.cluster.name}: {IDEAL}"
     return Result(
         rows,

@@ -15,23 +15,23 @@ from hopcast.ir.schedule import Schedule
 from hopcast.ir.topology import Floats
 
 _PITCH, _CELL = 84.0, 9.0
-Hops = list[tuple[int, int]]
+Hops = tuple[tuple[int, int], ...]
 
 
 def journeys(schedule: Schedule, source: int) -> list[tuple[int, Hops]]:
-    """Destination and hops of every chunk that starts at a rank and ends at another.
+    """Destination and hops of what starts at a rank and ends at another; parts that go alike are one.
 
     Cost: one pass over the sends.
     """
     c = schedule.collective
     mine = np.flatnonzero((c.origin == source) & (c.goal != source))
-    hops: dict[int, Hops] = {int(k): [] for k in mine}
+    hops: dict[int, list[tuple[int, int]]] = {int(k): [] for k in mine}
     for rows in schedule.steps():
         for s, d, first, count in zip(rows.src, rows.dst, rows.chunk, rows.count, strict=True):
             for k in range(int(first), int(first + count)):
                 if k % schedule.chunks in hops:
                     hops[k % schedule.chunks].append((int(s), int(d)))
-    return sorted((int(c.goal[k]), way) for k, way in hops.items())
+    return sorted({(int(c.goal[k]), tuple(way)) for k, way in hops.items()})
 
 
 def picture(t: Timing, title: str, under: str, notes: list[str]) -> str:
@@ -62,8 +62,7 @@ def _stacks(canvas: Sketch, where: list[float], top: float, name: str, held: lis
 
 def _chips(canvas: Sketch, where: list[float], top: float, wraps: bool) -> float:
     """The chips in a row with their cables."""
-    for i, (a, b) in enumerate(itertools.pairwise(where)):
-        del i
+    for a, b in itertools.pairwise(where):
         canvas.line(((a + 20, top + 12), (b - 20, top + 12)), "cable")
     if wraps:
         canvas.line(((where[0] - 20, top + 12), (where[0] - 44, top + 12)), "wrap")
@@ -79,17 +78,18 @@ def _ways(canvas: Sketch, where: list[float], top: float, source: int, found: li
     canvas.text(where[0] - 60, top + 12, f"chunks of chip {source}", size=11, cls="bold", anchor="end")
     canvas.text(where[0] - 60, top + 27, "hop by hop;", size=9, cls="muted", anchor="end")
     canvas.text(where[0] - 60, top + 40, "all chips do alike", size=9, cls="muted", anchor="end")
-    n, rows = len(where), []
-    for goal, way in sorted(found, key=lambda f: (len(f[1]), f[0])):
+    n = len(where)
+    rows: list[tuple[int, dict[bool, Hops]]] = []
+    for _, way in sorted(found, key=lambda f: (len(f[1]), f[0])):
         ahead = (way[0][1] - way[0][0]) % n == 1
         free = next((r for r in rows if ahead not in r[1] and r[0] == len(way)), None)
         if free is None:
             free = (len(way), {})
             rows.append(free)
-        free[1][ahead] = (goal, way)
+        free[1][ahead] = way
     for r, (_, both) in enumerate(rows):
         y = top + 6 + r * step
-        for ahead, (_, way) in sorted(both.items()):
+        for ahead, way in sorted(both.items()):
             _hops(canvas, where, y, way, 1 if ahead else -1)
     bottom = top + 6 + len(rows) * step
     canvas.line(((where[source], top - 4), (where[source], bottom - step + 4)), "bundle")

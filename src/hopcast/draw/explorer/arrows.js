@@ -2,6 +2,8 @@
 // the sends of a followed rank.
 
 const MOST_ARROWS = 4000;
+const MOST_JOURNEY = 400;
+const MOST_TIPS = 60;
 const MOST_PACKETS = 700;
 const MOST_LABELLED = 130;
 
@@ -107,25 +109,36 @@ function paintDirect(stage, step) {
   }
 }
 
-// The followed chunk: what is behind it solid, this step thick, what is to come dashed.
+// The followed chunk: what is behind it solid, this step thick, what is to come dashed. Of very many sends those to
+// come are left out, and tips and numbers of all but the current step.
 function paintJourney(stage, step) {
   const { g, side, k } = stage;
-  const now = H.held(side);
-  for (const { row, step: at } of H.journey(side, H.state.chunk)) {
-    const line = sendLine(stage, row);
-    g.strokeStyle = g.fillStyle = H.css.r2;
-    g.globalAlpha = at <= step ? 1 : 0.55;
-    g.lineWidth = at === step ? 4 : at < step ? 2.4 : 1.3;
-    g.setLineDash(at > step ? [5, 4] : []);
+  const sends = H.journey(side, H.state.chunk);
+  const many = sends.length > MOST_JOURNEY;
+  const tips = sends.length <= MOST_TIPS;
+  const whole = [];
+  for (const { row, step: at } of sends) {
+    const when = at < step ? 0 : at === step ? 2 : 1;
+    if (when !== 1 || !many) (whole[when] = whole[when] || []).push([sendLine(stage, row), at]);
+  }
+  g.strokeStyle = g.fillStyle = H.css.r2;
+  whole.forEach((lines, when) => {
+    g.globalAlpha = [many ? 0.5 : 1, 0.55, 1][when];
+    g.lineWidth = many && when === 0 ? 1 / stage.dpr : [2.4, 1.3, many ? 2 : 4][when];
+    g.setLineDash(when === 1 ? [5, 4] : []);
     g.beginPath();
-    H.trace(g, line);
+    for (const [line] of lines) H.trace(g, line);
     g.stroke();
     g.setLineDash([]);
-    g.beginPath();
-    tip(g, along(line, 0.62), at === step ? 12 : 8);
-    g.fill();
-    if (k >= 58 && now >= -1) label(g, along(line, 0.4), String(at), H.css.r2, 10);
-  }
+    if (tips || (when === 2 && lines.length <= MOST_TIPS)) {
+      g.beginPath();
+      for (const [line] of lines) tip(g, along(line, 0.62), Math.min(k * 0.5, when === 2 ? 11 : 8));
+      g.fill();
+    }
+    // The packet itself stands where the current step's number would.
+    if (tips && k >= 58 && when !== 2) for (const [line, at] of lines) label(g, along(line, 0.4), String(at), H.css.r2, 10);
+    g.fillStyle = H.css.r2;
+  });
   g.globalAlpha = 1;
 }
 
@@ -177,7 +190,8 @@ H.paintPackets = (stage, step) => {
   const followed = H.state.chunk;
   const rows = [];
   for (let row = sends.start[step]; row < sends.start[step + 1]; row++) {
-    if (!stage.layout.hidden[sends.src[row]] && (followed < 0 || H.moves(side, row, followed))) rows.push(row);
+    const mine = followed < 0 || (H.moves(side, row, followed) && H.inGroup(side, sends.src[row], H.state.group));
+    if (mine && !stage.layout.hidden[sends.src[row]]) rows.push(row);
   }
   const size = Math.max(6, Math.min(16, k * 0.14));
   const found = [];

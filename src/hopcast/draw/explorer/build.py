@@ -39,7 +39,7 @@ SCRIPTS = (
     "keys.js",
     "main.js",
 )
-# Idle, then seven parts of a link's time: viridis, pale to dark on a light page, dark to bright on a dark one.
+# Idle, then seven parts of a step's time: viridis, pale to dark on a light page, dark to bright on a dark.
 # Source: Smith and van der Walt 2015, viridis, at eighths; the two darkest are lifted on the dark page.
 LOADS = (
     ("#c3ccd5", "#a0da39", "#4ac16d", "#1fa187", "#277f8e", "#365c8d", "#46327e", "#440154"),
@@ -84,10 +84,13 @@ def page(answers: Sequence[Answer], command: str = "", title: str = "") -> str:
 
 def _title(answers: Sequence[Answer]) -> str:
     """What is shown, in one line."""
-    first = answers[0]
-    q = first.question
+    q = answers[0].question
     over = f" over {','.join(q.over)}" if q.over else ""
-    return f"{q.collective} of {show_size(q.size)} on {q.cluster.name}{over}"
+    if len({a.question.cluster.name for a in answers}) == 1:
+        by = " and ".join(a.algorithm for a in answers)
+        return f"{q.collective} of {show_size(q.size)} on {q.cluster.name}{over} by {by}"
+    sides = " and on ".join(f"{a.question.cluster.name} by {a.algorithm}" for a in answers)
+    return f"{q.collective} of {show_size(q.size)}{over} on {sides}"
 
 
 def _palette() -> str:

@@ -59,7 +59,7 @@ def _lines(a: Answer) -> list[Line]:
 
 
 def formula(a: Answer) -> list[str]:
-    """The time as k alpha + f D / W, then with its numbers, then what it comes to; empty if it has no such form.
+    """The time as k alpha + f D / W, then with its numbers, then what it comes to; empty if it is not such.
 
     alpha is the latency of one hop and W the bandwidth of one link, where all those of the group are alike.
     """
@@ -103,7 +103,7 @@ def _words(a: Answer) -> dict[str, str]:
     if name not in algorithms.names():
         return {"idea": "", "cost": "", "source": ""}
     one = algorithms.get(name)
-    paragraphs = [" ".join(p.split()) for p in (one.module.__doc__ or "").split("\n\n")]
+    paragraphs = [" ".join(p.replace("``", "").split()) for p in (one.module.__doc__ or "").split("\n\n")]
     cost = next((p for p in paragraphs if p.startswith("Cost")), "")
     idea = " ".join(p for p in paragraphs[:2] if not p.startswith(("Cost", "Source")))
     return {"idea": idea, "cost": cost, "source": one.source}

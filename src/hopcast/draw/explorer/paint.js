@@ -2,12 +2,14 @@
 
 const MARGIN = 26;
 const LARGEST_PITCH = 150; // pixels
-const SILHOUETTE = 1.5; // a turned box is this part of the ball around it, twice
+const SILHOUETTE = 1.64; // a turned box is this part of the ball around it, twice
 const BUCKETS = 8;
+const NAMED = 56; // pixels of a switch's box in which its own name has room
 const MOST_THICK = 5000; // pieces that are still drawn thicker than one pixel
 const PATH = 512; // pieces of one path
 const MOST_DISCS = 700; // chips in space that are still drawn as discs
 const MOST_DEPTH = 4000; // pieces that are still sorted by depth
+const BEHIND = 0.12; // strength of the links behind a followed chunk, where they are many
 const DEPTHS = [0.22, 0.5, 1];
 
 // Screen coordinates of all vertices and points, and the scale in pixels per pitch.
@@ -128,7 +130,7 @@ function paintLinks(stage, step) {
   // Lines of one pixel are drawn about ten times as fast as thicker ones: 12,288 in 5 ms without a GPU.
   const fine = layout.pieces > MOST_THICK;
   for (let depth = 0; depth < depths; depth++) {
-    g.globalAlpha = depths > 1 ? DEPTHS[depth] : 1;
+    g.globalAlpha = (depths > 1 ? DEPTHS[depth] : 1) * (fine && H.state.chunk >= 0 ? BEHIND : 1);
     for (let b = 0; b <= 2 * BUCKETS; b++) {
       if (start[b] === start[b + 1]) continue;
       const bin = b >> 1;
@@ -338,6 +340,7 @@ function paintTexts(stage) {
   g.textBaseline = 'middle';
   let last = null;
   for (const t of layout.texts) {
+    if (t.unless !== undefined && H.boxOf(stage, t.unless)[0] > NAMED) continue;
     const size = t.strong ? 12 : Math.max(9, Math.min(11, k * 0.28));
     const [x, low] = stage.turnPoint(t.x, t.y, t.z || 0);
     const y = low + (t.lift || 0);
@@ -347,6 +350,10 @@ function paintTexts(stage) {
     // Crowded words are left out rather than set over each other.
     if (last && Math.abs(last.y - y) < size && Math.abs(last.x - x) < last.half + half + 3) continue;
     last = now;
+    if (t.pad) {
+      g.fillStyle = H.css.bg;
+      g.fillRect(x - (t.align === 'left' ? 2 : half + 2), y - size * 0.7, 2 * half + 4, size * 1.4);
+    }
     g.textAlign = t.align;
     g.fillStyle = t.strong ? H.css.ink : H.css.muted;
     g.fillText(t.text, x, y);

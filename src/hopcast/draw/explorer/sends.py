@@ -86,9 +86,7 @@ def _searched(schedule: Schedule, scope: str, chunks: tuple[int, ...]) -> Kept:
             behind = (np.array(chunks)[:, None] - rows.chunk[None]) % schedule.chunks
             fits &= (behind < rows.count[None]).any(0)
         at = np.flatnonzero(fits)
-        parts.append(
-            Sends(*(getattr(rows, c)[at] for c in ("src", "dst", "chunk", "count", "op", "lane")))
-        )
+        parts.append(Sends(*(getattr(rows, c)[at] for c in ("src", "dst", "chunk", "count", "op", "lane"))))
         which.append(at + before)
         before += len(rows)
     others = f"; the other {groups - 1:,} groups do the same among their own" if groups > 1 else ""
@@ -141,7 +139,7 @@ def packed(kept: Kept, schedule: Schedule, cluster: Cluster, size: float) -> dic
 
 
 def times(kept: Kept, flows: Flows) -> dict[str, Any]:
-    """When each send kept was ready, when its first byte left and when it was received, and what it waited for.
+    """When each send kept was ready, when its bytes began and when it was received, and what it waited for.
 
     ``path`` lists those of the critical path that are kept, in order.
     """

@@ -51,6 +51,7 @@ function placeBlocks(layout, blocks, split) {
 function placeSlices(layout, net, blocks) {
   const [slice, across, down, back] = [0, ...H.longAxes(net).filter((a) => a > 0)];
   const length = (a) => (a === undefined ? 1 : net.axes[a].length);
+  if (back !== undefined) layout.box = [0.3, 0.24]; // those behind stay in sight
   const pitch = length(across) + 0.4 * length(back) + 1.2;
   const count = length(slice);
   for (let v = 0; v < net.chips; v++) {
@@ -85,6 +86,14 @@ function placeSwitches(layout, net, blocks, wide, split) {
       if (!layout.sizes.has(v)) layout.sizes.set(v, [Math.min(2.6, ((wide + 1) / here.length) * 0.8), 0.5]);
       nameSwitch(layout, net, v);
     });
+    const [first, last] = [here[0], here[here.length - 1]].map((v) => H.place(net, v));
+    const [x] = H.spot(layout, here[0]);
+    if (here.length > 1 && !local) {
+      layout.texts.push({
+        x: x - layout.sizes.get(here[0])[0] / 2, y: H.spot(layout, here[0])[1], lift: -16, align: 'left',
+        text: `${here.length} switches, ${first} to ${last}`, unless: here[0], pad: true,
+      });
+    }
   });
   for (let v = net.chips; v < net.vertices; v++) {
     if (layout.hidden[v]) layout.at.set(H.spot(layout, net.lead[v]), v * 3);

@@ -1,0 +1,103 @@
+"""all_to_all between nodes with every NIC on its own rail: NVLink to the right GPU first, then one leaf.
+
+A message from rank i of node a for rank j of node b goes to rank j of node a inside the node, and from there to
+rank j of node b over NICs of one rail, which meet in one leaf. In step 0 each rank passes its messages on inside
+the node, and besides sends over its NIC those that are for its own rail; in step 1 its NIC sends what came from
+the others, and what stays in the node goes over NVLink. So NICs are busy from the beginning, and NVLink, which
+carries D / n (N - 1) / N (g - 1) / g more for each rank, takes no time of its own where it is faster.
+
+Cost: with N nodes of g ranks, n = N g, messages of D / n^2, W of NVLink and B of a NIC: 2 steps, T = the slower
+of (g - 1) (N - 1) D / (n^2 W) and (N - 1) D / (n^2 B), and the slower of (g - 1) D / (n^2 W) and (g - 1) (N - 1)
+D / (n^2 B), with a latency each.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from hopcast.ir.collective import Collective
+from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.schedule import Schedule, Sends, join, one_group, sends
+
+SOURCE = (
+    "NVIDIA 2022, Doubling all2all performance with NCCL 2.12 (PXN); "
+    "Gordic 2026, Inside TPU and GPU clusters, part 7"
+)
+EVERY_PAIR = True  # a send for every pair of ranks
+Ranks = npt.NDArray[np.int64]
+LEVELS = True  # its closed form is made of those of the levels
+
+
+def all_to_all(group: Group, hint: Hint) -> Schedule:
+    """Inside the nodes to the rail, then along it.
+
+    Chunk ((a g + i) g + j) N + (b - a) mod N goes from rank i of node a to rank j of node b, so that what is
+    passed on together stands together, and what stays in the node before it.
+    """
+    nodes, g = (level.ranks for level in group.levels)
+    n = nodes * g
+    a, i, j, ahead = (x.ravel() for x in np.indices((nodes, g, g, nodes), np.int32))
+    whole = Collective("all_to_all", n, a * g + i, (a + ahead) % nodes * g + j)
+    src, to = (x.ravel() for x in np.indices((n, g)))
+    src, to = (x[src % g != to] for x in (src, to))
+    beside, first = src // g * g + to, (src * g + to) * nodes
+
+    def inside() -> Sends:
+        return sends(src, beside, first + 1, nodes - 1, lane=1) if nodes > 1 else join([])
+
+    def stays() -> Sends:
+        return sends(src, beside, first, lane=1)
+
+    def along(holder: Ranks, of: Ranks) -> Sends:
+        """What rank ``of`` of a node has for the rail of ``holder``, to all other nodes."""
+        at, whose = (np.repeat(x, nodes - 1) for x in (holder, of))
+        far = np.tile(np.arange(1, nodes), len(holder))
+        chunk = ((at // g * g + whose) * g + at % g) * nodes + far
+        return sends(at, (at // g + far) % nodes * g + at % g, chunk)
+
+    def make(step: int) -> Sends:
+        rank = np.arange(n)
+        if not step:
+            return join([inside(), along(rank, rank % g)])
+        return join([along(beside, src % g), stays()])
+
+    return Schedule(whole, "pxn", one_group(n), n, 2 if g > 1 else 1, make, None, 2)
+
+
+def valid(collective: str, group: Group, hint: Hint) -> str | None:
+    """It needs nodes of ranks that meet in a switch, joined by a network."""
+    if len(group.levels) != 2:
+        return "it goes over NVLink to the rail and along it; it needs nodes joined by a network"
+    outer, inner = group.levels
+    if not inner.switched or not outer.switched:
+        return "it needs a switch in each node and rails between them; use hierarchical"
+    return None
+
+
+def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
+    """On levels that are exact, where nothing waits for NVLink: at zero latency, or where it is the faster."""
+    outer, inner = group.levels
+    if not (outer.uniform and inner.uniform):
+        return False
+    if not any(v.latency[0] for v in group.levels) or min(outer.ranks, inner.ranks) == 1:
+        return True
+    return outer.latency[0] >= inner.latency[0] and all(nic >= nvlink for nvlink, nic in _parts(group, hint))
+
+
+def _parts(group: Group, hint: Hint) -> list[tuple[float, float]]:
+    """Seconds of bytes of the two steps: inside, and over the NIC."""
+    outer, inner = group.levels
+    message = hint.size / group.ranks**2
+    nvlink, nic = (message / v.bandwidth[0] for v in (inner, outer))
+    away, beside = outer.ranks - 1, inner.ranks - 1
+    return [(beside * away * nvlink, away * nic), (beside * nvlink, beside * away * nic)]
+
+
+def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
+    """As in the docstring of the file."""
+    outer, inner = group.levels
+    if not (outer.uniform_rates and inner.uniform_rates):
+        return None
+    between, inside = ((v.latency[0] if v.ranks > 1 else 0.0) for v in group.levels)
+    first = max(between, inside) if outer.ranks > 1 else 0.0
+    second = max(between, inside) if inner.ranks > 1 else 0.0
+    return Cost(first + second, sum(max(both) for both in _parts(group, hint)))

@@ -1,0 +1,57 @@
+"""The traffic matrix of all_to_all_v: from a file, an array, or a layer of experts."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hopcast.ir import traffic
+from hopcast.ir.topology import Floats
+from hopcast.names import InputError
+from hopcast.read import matrix as files
+
+Given = str | npt.NDArray[np.float64] | Sequence[Sequence[float]]
+
+
+def of(matrix: Given | None, moe: str | None, ranks: int) -> tuple[Floats, list[str]]:
+    """Bytes from rank to rank, ``float64[n, n]``, and what to say of them.
+
+    Args:
+        matrix: A file, or the numbers.
+        moe: ``tokens=4096,hidden=7168,experts=256,top=8`` and more.
+        ranks: n of a group.
+
+    Raises:
+        InputError: for a matrix that does not fit, text that cannot be read, or both at once.
+    """
+    if matrix is not None and moe is not None:
+        raise InputError("--matrix and --moe are two ways to say who sends what; give one")
+    if moe is None:
+        assert matrix is not None
+        read = isinstance(matrix, str)
+        found = files.read(matrix, ranks) if isinstance(matrix, str) else None
+        found = traffic.checked(matrix, ranks, "the matrix") if found is None else found
+        label = f"traffic matrix {matrix}" if read else "traffic matrix"
+        return found, [f"{label}: {_spread(found)}"]
+    layer = traffic.read_moe(moe)
+    found, touched = traffic.route(layer, ranks)
+    expected = layer.expected(ranks)
+    uniform = "" if expected is None else f"; {expected:.3f} expected of a uniform router"
+    what = "tokens to their experts, one copy for each chip"
+    said = [
+        f"MoE {layer.phase} ({what}{', and back' if layer.phase == 'combine' else ''}): a token goes to "
+        f"{touched:.3f} of {ranks} chips ({touched / ranks:.1%}{uniform})",
+        f"traffic matrix: {_spread(found)}",
+    ]
+    return found, said
+
+
+def _spread(matrix: Floats) -> str:
+    """How uneven it is, by pairs and by ports."""
+    apart = matrix * (1 - np.eye(len(matrix)))
+    ports = [apart.sum(axis) for axis in (1, 0)]
+    most = [float(p.max() / p.mean()) if p.any() else 1.0 for p in ports]
+    return (
+        f"max/mean {traffic.unevenness(matrix):.3g} of pairs, {most[0]:.3g} of what ranks send, "
+        f"{most[1]:.3g} of what they receive"
+    )
