@@ -3,7 +3,8 @@
 ``slices:3:2x4`` is three slices of 2 by 4 that meet outside, over PCIe at half the rate of their links and
 NICs at a quarter for each chip.
 
-``fat:3x2`` is three nodes of two chips; switches that reduce have a ``+`` behind: ``switch:5+``, ``fat:3x2+``.
+``fat:3x2`` is three nodes of two chips. Switches that reduce have a ``+`` behind: ``switch:5+``,
+``fat:3x2+``.
 """
 
 from functools import cache

@@ -1,7 +1,7 @@
 """Stages of all_to_all over nodes: messages for one node go together.
 
-Rank i of node a is rank a g + i, and its message for rank j of node b is chunk (a g + i) n + b g + j, so what it
-has for one node stands together.
+Rank i of node a is rank a g + i, and its message for rank j of node b is chunk (a g + i) n + b g + j, so
+what it has for one node stands together.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ Ranks = npt.NDArray[np.int64]
 def stages(group: Group, count: int) -> list[Schedule]:
     """The stages, one step each: 2 is between nodes and inside, 3 has one more inside before.
 
-    In two stages rank i sends all that it has for a node to rank i there. In three, rank (a + b) mod g of node a
-    collects what its node has for node b, and sends it to rank (a + b) mod g there: fewer and larger messages.
-    What stays in a node goes straight there, beside the first stage.
+    In two stages rank i sends all that it has for a node to rank i there. In three, rank (a + b) mod g of
+    node a collects what its node has for node b, and sends it to rank (a + b) mod g there: fewer and larger
+    messages. What stays in a node goes straight there, beside the first stage.
     """
     nodes, g, n = group.levels[0].ranks, group.ranks // group.levels[0].ranks, group.ranks
     src, away = (x.ravel() for x in np.indices((n, nodes)))

@@ -58,7 +58,8 @@ def all_to_all_v(group: Group, hint: Hint) -> Schedule:
     """Every rank sends each other rank its message, if it has one for it."""
     task, share = traffic.sparse(hint, group.ranks)
     chunk = np.flatnonzero(task.origin != task.goal)
-    made = _one_step(task, task.origin[chunk], task.goal[chunk], chunk)
+    src, dst = (c[chunk].astype(np.int64) for c in (task.origin, task.goal))
+    made = _one_step(task, src, dst, chunk)
     return replace(made, share=share)
 
 

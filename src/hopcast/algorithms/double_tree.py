@@ -1,13 +1,15 @@
 """Two binary trees in which no rank has children in both: each carries every other chunk from the root.
 
-broadcast: chunks 0, 2, 4, ... go down the first tree and 1, 3, 5, ... down the second, as a pipeline. A rank
-receives in even steps from its parent in one tree and in odd steps from that in the other; one that has
-children passes a chunk on to one of them in the next even and to the other in the next odd step. So every port
-is busy both ways in every step. Such steps exist because senders and receivers with their cables are a bipartite
-graph of degree 2, whose edges two colours are enough for, and no rank waits once it has begun. reduce is the mirror image, all_reduce one after the
-other; of the ranks counted from the root the first tree has the odd ones as leaves and the second the even ones.
+broadcast: chunks 0, 2, 4, ... go down the first tree and 1, 3, 5, ... down the second, as a pipeline. A
+rank receives in even steps from its parent in one tree and in odd steps from that in the other; one that
+has children passes a chunk on to one of them in the next even and to the other in the next odd step. So
+every port is busy both ways in every step. Such steps exist because senders and receivers with their cables
+are a bipartite graph of degree 2, whose edges two colours are enough for, and no rank waits once it has
+begun. reduce is the mirror image, all_reduce one after the other; of the ranks counted from the root the
+first tree has the odd ones as leaves and the second the even ones.
 
-Cost: h + m - 1 steps, where h, about 2 log2 n, is when the last rank has its first chunk; on a switch T = (h + m
+Cost: h + m - 1 steps, where h, about 2 log2 n, is when the last rank has its first chunk; on a switch T =
+(h + m
 - 1) (alpha + D / (m W)), twice that for all_reduce.
 """
 
@@ -31,7 +33,12 @@ SOURCE = (
     "doi:10.1016/j.parco.2009.09.001"
 )
 OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}
-_TURNS = (1, 3, 5, 0)  # of the second tree; one of the first three served all of 4 to 3,000 ranks, the last serves 3
+_TURNS = (
+    1,
+    3,
+    5,
+    0,
+)  # of the second tree; one of the first three served all of 4 to 3,000 ranks, the last serves 3
 Longs = npt.NDArray[np.int64]
 
 
@@ -138,7 +145,7 @@ def _in_order(places: int) -> Longs:
 
 
 def _colours(n: int, children: list[dict[int, list[int]]]) -> Longs | None:
-    """The parity of the steps in which each place receives in each tree: ``int64[2, n]``; None if there is none.
+    """The parity of the steps in which each place receives in each tree: ``int64[2, n]``, or None.
 
     The two cables to a place differ, and so do those to the two children of one. An only child receives in
     the steps in which its parent does not: else the parent, which nothing holds up, would be a step early and

@@ -6,13 +6,14 @@ mirror image and all_reduce one after the other: reduce_scatter inside, all_redu
 of the array, all_gather inside. With ``pipeline=on`` the array is cut into pieces that follow each other
 through the levels, so that network and node work at once.
 
-all_to_all sends all messages for a node to the rank there that is its equal, which distributes them; what stays
-in a node goes straight there meanwhile. With ``stages=3`` the messages of a whole node for another are collected
-by one of its ranks before, another one for each other node, which makes them fewer and larger.
+all_to_all sends all messages for a node to the rank there that is its equal, which distributes them; what
+stays in a node goes straight there meanwhile. With ``stages=3`` the messages of a whole node for another
+are collected by one of its ranks before, another one for each other node, which makes them fewer and
+larger.
 
 Cost: without pipeline the sum of the levels, T = T_outer(D / n_inner) + T_inner(D) for all_gather; with
-many pieces the slower of the two. all_to_all of N nodes of g ranks, n = N g, in two stages: T = alpha_outer + D
-(N - 1) g / (n^2 W_outer) + alpha_inner + D (N - 1) (g - 1) / (n^2 W_inner).
+many pieces the slower of the two. all_to_all of N nodes of g ranks, n = N g, in two stages: T = alpha_outer
++ D (N - 1) g / (n^2 W_outer) + alpha_inner + D (N - 1) (g - 1) / (n^2 W_inner).
 """
 
 import math

@@ -1,19 +1,19 @@
 """The switch of a node reduces and multicasts: NVLink SHARP, as GPUs use it by loads and stores.
 
-A rank that owns a shard loads the sum of all copies, its own among them, through the switch, and stores to all
-copies, its own among them, through the switch. So in all_reduce every rank sends its copies of all shards, and
-its sum of one shard, and receives the sum of one shard, and all sums: D (1 + 1 / n) each way, where a ring
-moves 2 D (n - 1) / n. all_gather is the second half and reduce_scatter the first, D each way. It is right
-because the switch adds each rank's copy once.
+A rank that owns a shard loads the sum of all copies, its own among them, through the switch, and stores to
+all copies, its own among them, through the switch. So in all_reduce every rank sends its copies of all
+shards, and its sum of one shard, and receives the sum of one shard, and all sums: D (1 + 1 / n) each way,
+where a ring moves 2 D (n - 1) / n. all_gather is the second half and reduce_scatter the first, D each way.
+It is right because the switch adds each rank's copy once.
 
-all_reduce runs in m pieces. In even steps ranks load the sums of one piece while they store those of the piece
-before; in odd steps the copies of the next piece go up while the sums of an earlier one come down. all_gather
-and reduce_scatter need little time to go up (to come down): pieces grow n-fold (shrink n-fold) so that both
-ways are always equally busy, and few pieces are enough.
+all_reduce runs in m pieces. In even steps ranks load the sums of one piece while they store those of the
+piece before; in odd steps the copies of the next piece go up while the sums of an earlier one come down.
+all_gather and reduce_scatter need little time to go up (to come down): pieces grow n-fold (shrink n-fold)
+so that both ways are always equally busy, and few pieces are enough.
 
-Cost: with alpha for a crossing, all_reduce T = (2 m + 1) alpha / 2 + (1 + 1 / n + (2 - 1 / n) / m) D / W for m
-> 1 pieces; all_gather and reduce_scatter T = (m + 1) alpha / 2 + (1 + s / n) D / W, where s = (n - 1) / (n^m -
-1) is the part of D of the smallest piece.
+Cost: with alpha for a crossing, all_reduce T = (2 m + 1) alpha / 2 + (1 + 1 / n + (2 - 1 / n) / m) D / W
+for m > 1 pieces; all_gather and reduce_scatter T = (m + 1) alpha / 2 + (1 + s / n) D / W, where s = (n - 1)
+/ (n^m - 1) is the part of D of the smallest piece.
 """
 
 from collections.abc import Hashable
@@ -28,7 +28,7 @@ from hopcast.ir.topology import Floats
 from . import _chunks, option
 
 SOURCE = (
-    "Gordic 2026, Inside TPU and GPU clusters, part 6 (load-reduce of all copies, multicast back to the owner); "
+    "Gordic 2026, Inside TPU and GPU clusters, part 6 (load-reduce of all copies, multicast to all of them); "
     "NVIDIA PTX ISA, multimem.ld_reduce and multimem.st; Klenk et al. 2020, doi:10.1109/ISCA45697.2020.00085"
 )
 SPARE = "a switch keeps its sums here, so that the way over their owner is of the machine, not of the sum"
@@ -64,7 +64,7 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
 
 
 def _starts(m: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Steps in which each piece goes up, comes to its owners, goes back, and comes to all: ``int64[4, m]``."""
+    """Steps in which a piece goes up, comes to its owners, goes back, comes to all: ``int64[4, m]``."""
     k = np.arange(m)
     if m == 1:
         return np.arange(4)[:, None]

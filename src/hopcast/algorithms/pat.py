@@ -1,11 +1,12 @@
 """Parallel aggregated trees: Bruck's algorithm with the far ranks first, while there is little to send.
 
 Every chunk goes down a binomial tree over the distance from its owner: in the step of bit b the rank at
-distance d, a multiple of 2^(b + 1), sends it to the rank at d + 2^b. All ranks do so for all chunks at once, so
-a rank sends one chunk to the rank 2^(k - 1) away, then two chunks to the rank 2^(k - 2) away, ... A distance has
-one parent, itself without its lowest bit, so each rank gets each chunk once. With ``aggregation=A`` a message has
-at most A = 2^a chunks: after a steps the 2^a subtrees of each chunk go on side by side, each of them deep first,
-so that no more than A chunks for each of the k bits wait to be passed on.
+distance d, a multiple of 2^(b + 1), sends it to the rank at d + 2^b. All ranks do so for all chunks at
+once, so a rank sends one chunk to the rank 2^(k - 1) away, then two chunks to the rank 2^(k - 2) away, ...
+A distance has one parent, itself without its lowest bit, so each rank gets each chunk once. With
+``aggregation=A`` a message has at most A = 2^a chunks: after a steps the 2^a subtrees of each chunk go on
+side by side, each of them deep first, so that no more than A chunks for each of the k bits wait to be
+passed on.
 
 Cost: k = ceil(log2 n) steps, or up to a + 2^(k - a) - 1; on a switch T = steps alpha + D (n - 1) / (n W).
 """
@@ -22,8 +23,8 @@ from . import option
 from ._rounds import is_power_of_two, on_switch, rounds
 
 SOURCE = (
-    "Jeaugey 2025, PAT: a new algorithm for all-gather and reduce-scatter operations at scale, arXiv:2506.20252; "
-    "Bruck et al. 1997, doi:10.1109/71.642949"
+    "Jeaugey 2025, PAT: a new algorithm for all-gather and reduce-scatter operations at scale, "
+    "arXiv:2506.20252; Bruck et al. 1997, doi:10.1109/71.642949"
 )
 OPTIONS: dict[str, tuple[str, ...]] = {"aggregation": ()}
 MOST_RANKS = 2048
@@ -79,9 +80,12 @@ def _together(group: Group, hint: Hint) -> int:
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It fits everywhere: the network routes each pair."""
     if group.ranks > MOST_RANKS:
-        return f"it sends each of {group.ranks:,}^2 chunks by itself and stops at {MOST_RANKS:,} ranks; use ring"
+        return (
+            f"it sends each of {group.ranks:,}^2 chunks by itself and stops at {MOST_RANKS:,} ranks; use ring"
+        )
     if not is_power_of_two(_together(group, hint)) and "aggregation" in hint.options:
-        return f"aggregation={_together(group, hint)}: chunks of a message are a power of two, as in aggregation=4"
+        given = hint.options["aggregation"]
+        return f"aggregation={given}: chunks of a message are a power of two, as in aggregation=4"
     return None
 
 

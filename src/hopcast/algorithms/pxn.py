@@ -1,14 +1,15 @@
 """all_to_all between nodes with every NIC on its own rail: NVLink to the right GPU first, then one leaf.
 
-A message from rank i of node a for rank j of node b goes to rank j of node a inside the node, and from there to
-rank j of node b over NICs of one rail, which meet in one leaf. In step 0 each rank passes its messages on inside
-the node, and besides sends over its NIC those that are for its own rail; in step 1 its NIC sends what came from
-the others, and what stays in the node goes over NVLink. So NICs are busy from the beginning, and NVLink, which
-carries D / n (N - 1) / N (g - 1) / g more for each rank, takes no time of its own where it is faster.
+A message from rank i of node a for rank j of node b goes to rank j of node a inside the node, and from
+there to rank j of node b over NICs of one rail, which meet in one leaf. In step 0 each rank passes its
+messages on inside the node, and besides sends over its NIC those that are for its own rail; in step 1 its
+NIC sends what came from the others, and what stays in the node goes over NVLink. So NICs are busy from the
+beginning, and NVLink, which carries D / n (N - 1) / N (g - 1) / g more for each rank, takes no time of its
+own where it is faster.
 
-Cost: with N nodes of g ranks, n = N g, messages of D / n^2, W of NVLink and B of a NIC: 2 steps, T = the slower
-of (g - 1) (N - 1) D / (n^2 W) and (N - 1) D / (n^2 B), and the slower of (g - 1) D / (n^2 W) and (g - 1) (N - 1)
-D / (n^2 B), with a latency each.
+Cost: with N nodes of g ranks, n = N g, messages of D / n^2, W of NVLink and B of a NIC: 2 steps, T = the
+slower of (g - 1) (N - 1) D / (n^2 W) and (N - 1) D / (n^2 B), and the slower of (g - 1) D / (n^2 W) and (g
+- 1) (N - 1) D / (n^2 B), with a latency each.
 """
 
 import numpy as np
@@ -74,7 +75,7 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 
 
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
-    """On levels that are exact, where nothing waits for NVLink: at zero latency, or where it is the faster."""
+    """On levels that are exact, where nothing waits for NVLink: at zero latency, or if it is faster."""
     outer, inner = group.levels
     if not (outer.uniform and inner.uniform):
         return False

@@ -1,14 +1,14 @@
 """Switches of the network reduce and send the sum back: SHARP, alone or between nodes.
 
-All ranks send the array to the switch above them, which adds; it passes the sum on to the switch above it, until
-one has the sum of all; that sends it back down the same way. Every port carries D once each way, however many
-ranks there are. Between nodes it is level by level: reduce_scatter inside, by `nvls` where the node's switch
-reduces and else by `ring`; the sum of each rail in the network, on 1 / g of the array; all_gather inside. It is
-right because every switch adds what comes from below once. The array goes in m pieces, each a hop behind the
-one before.
+All ranks send the array to the switch above them, which adds; it passes the sum on to the switch above it,
+until one has the sum of all; that sends it back down the same way. Every port carries D once each way,
+however many ranks there are. Between nodes it is level by level: reduce_scatter inside, by `nvls` where the
+node's switch reduces and else by `ring`; the sum of each rail in the network, on 1 / g of the array;
+all_gather inside. It is right because every switch adds what comes from below once. The array goes in m
+pieces, each a hop behind the one before.
 
-Cost: on one switch T = (m + 1) (alpha / 2 + D / (m W)) for m pieces; between nodes near the slowest level, D / (g
-W) of g NICs or (1 + 1 / g) D / W inside with nvls.
+Cost: on one switch T = (m + 1) (alpha / 2 + D / (m W)) for m pieces; between nodes near the slowest level,
+D / (g W) of g NICs or (1 + 1 / g) D / W inside with nvls.
 """
 
 import numpy as np
@@ -67,7 +67,7 @@ def _hop(whole: Collective, n: int, src: Ints, dst: Ints, op: int) -> Schedule:
 
 
 def _between_nodes(group: Group, hint: Hint) -> list[Schedule]:
-    """reduce_scatter inside, the tiers of the network, all_gather inside; one chunk for each rank of a node."""
+    """reduce_scatter inside, the tiers of the network, all_gather inside; a chunk for each rank of a node."""
     outer, inner = group.levels
     g, m = inner.ranks, outer.ranks
     whole = of("all_reduce", g * m, parts=g)
@@ -135,7 +135,7 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
         return _levels_fit(group, hint)
     if "inside" in hint.options:
         return "its ranks are on one network; inside= is of nodes"
-    return _trunk_fits(group)
+    return _trunk_fits(group) or _shared(group)
 
 
 def _trunk_fits(group: Group) -> str | None:
@@ -146,6 +146,11 @@ def _trunk_fits(group: Group) -> str | None:
         return have or "its switches do not reduce (there is no SHARP, or it is off)"
     if not group.hubs.shape[1]:
         return "its ranks do not meet in one switch"
+    return None
+
+
+def _shared(group: Group) -> str | None:
+    """Rails of one group may share a switch, for their chunks differ; groups may not."""
     return None if group.own_hubs else "its groups share switches; here a switch holds the sums of one group"
 
 
@@ -154,8 +159,7 @@ def _levels_fit(group: Group, hint: Hint) -> str | None:
         return f"it knows nodes and a network, and the group has {len(group.levels)} levels"
     outer, inner = group.levels
     reason = _trunk_fits(outer) if outer.ranks > 1 else "there is one node; use nvls"
-    if reason is None and not group.own_hubs:
-        reason = "its groups share switches; here a switch holds the sums of one group"
+    reason = reason or _shared(group)
     if reason is None and inner.ranks > 1:
         if option(OPTIONS, hint, "inside") == "nvls":
             reason = nvls.valid("all_gather", inner, hint)

@@ -98,6 +98,17 @@ def timed(collective: str, cluster: str, size: str, algorithm: str | Own, over: 
     )
 
 
+def closed_form(collective: str, cluster: str, size: str, algorithm: str | Own) -> float:
+    """The closed form alone, seconds: for more ranks than anyone would simulate for a picture."""
+    q, _ = ask.question(collective, cluster, size=size)
+    if not isinstance(algorithm, str):
+        return algorithm(q)[1].total()
+    named, options = algorithms.parse(algorithm)
+    cost = named.cost(q.collective, q.group, replace(q.hint, options=options))
+    assert cost is not None
+    return cost.total()
+
+
 def fraction(value: float) -> str:
     """A number as a fraction where it is a simple one.
 

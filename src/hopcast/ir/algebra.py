@@ -124,9 +124,9 @@ def beside(
 def over(schedule: Schedule, lines: Ints, base: Ints, scale: int, collective: Collective) -> Schedule:
     """A schedule of one axis as a phase of a larger one: the same on every line, on blocks of chunks.
 
-    Shapes: ``lines`` is ``int32[l, n]``, the local ranks of each line, with its switches behind them if it uses
-    any; ``base`` is ``int32[l]``, the chunk at which the line's part of the array begins. Chunk c of the small schedule is the ``scale`` chunks from
-    ``base + c * scale``.
+    Shapes: ``lines`` is ``int32[l, n]``, the local ranks of each line, with its switches behind them if it
+    uses any; ``base`` is ``int32[l]``, the chunk at which the line's part of the array begins. Chunk c of
+    the small schedule is the ``scale`` chunks from ``base + c * scale``.
 
     Args:
         schedule: Of n ranks.

@@ -23,15 +23,17 @@ class Group:
         switched: Whether ranks are joined by a switch, any rank reaching any other in one hop.
         bandwidth: One way, of one link of each axis (of one port of the switch), bytes/s; 0 where links of it
             differ.
-        latency: One hop along each axis (one crossing of the switch), seconds. all_groups: The ranks of
-        every group. apart: Whether no link serves two groups, so that one group tells the time of all.
-        duplex: Whether a cable carries both ways at once at full rate. name: The cluster's name, for
-        messages. levels: Where ranks are joined in two ways, chips in a slice or a node and these over a
-        network: a group for
-            each level, the outer first; ranks are row-major over them. Empty where one way joins all.
-        hubs: The switches of each group, as vertices; switch j is vertex n + j of a schedule. None known: k = 0.
-        above: Local vertex of the switch above each rank and switch, -1 at the top; empty where levels have it.
-        ability: How these switches reduce and multicast: ``nvls``, ``sharp``, or empty where they do not.
+        latency: One hop along each axis (one crossing of the switch), seconds.
+        all_groups: The ranks of every group.
+        apart: Whether no link serves two groups, so that one group tells the time of all.
+        duplex: Whether a cable carries both ways at once at full rate.
+        name: The cluster's name, for messages.
+        levels: Where ranks are joined in two ways, chips in a slice or a node and these over a network: a
+            group for each level, the outer first; ranks are row-major over them. Empty where one way joins
+            all.
+        hubs: The switches of each group, as vertices; switch j is local vertex n + j. None known: k = 0.
+        above: Local vertex of the switch above each rank and switch, -1 at the top; empty with levels.
+        ability: How these switches reduce and multicast: ``nvls``, ``sharp``, or empty if they do not.
     """
 
     axes: tuple[Axis, ...]

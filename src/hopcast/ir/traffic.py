@@ -1,7 +1,7 @@
 """Traffic between ranks as a matrix: read from a file's numbers, or made by the experts of a model.
 
-Entry (a, b) of a matrix is what rank a has for rank b. On the diagonal stands what a rank keeps: it is part of D
-and is not sent.
+Entry (a, b) of a matrix is what rank a has for rank b. On the diagonal stands what a rank keeps: it is part
+of D and is not sent.
 """
 
 import math
@@ -30,7 +30,8 @@ def checked(matrix: npt.ArrayLike, ranks: int, label: str) -> Floats:
         label: Where it comes from, for messages.
 
     Raises:
-        InputError: if it is not square, not of that many ranks, all zero, or has a negative or missing number.
+        InputError: if it is not square, not of that many ranks, all zero, or has a negative or missing
+        number.
 
     >>> checked([[0, 3], [1, 0]], 2, "m.csv").sum()
     np.float64(4.0)
@@ -44,9 +45,14 @@ def checked(matrix: npt.ArrayLike, ranks: int, label: str) -> Floats:
         raise InputError(f"{label} is {shape}; a traffic matrix is square, bytes from row to column")
     if len(found) != ranks:
         raise InputError(
-            f"{label} is of {len(found)} ranks and the group has {ranks}; write {ranks} rows of {ranks} numbers"
+            f"{label} is of {len(found)} ranks and the group has {ranks}; "
+            f"write {ranks} rows of {ranks} numbers"
         )
-    for wrong, what in ((np.isnan(found), "no number"), (np.isinf(found), "infinite"), (found < 0, "negative")):
+    for wrong, what in (
+        (np.isnan(found), "no number"),
+        (np.isinf(found), "infinite"),
+        (found < 0, "negative"),
+    ):
         if wrong.any():
             a, b = (int(i) for i in np.argwhere(wrong)[0])
             raise InputError(f"{label}: row {a}, column {b} is {what}; bytes from rank to rank are 0 or more")
@@ -154,10 +160,14 @@ def read_moe(text: str) -> Moe:
         given[key] = value
     missing = [k for k in ("tokens", "hidden", "experts", "top") if k not in given]
     if missing:
-        raise InputError(f"--moe {text!r} lacks {', '.join(missing)}; as in tokens=4096,hidden=7168,experts=256,top=8")
+        raise InputError(
+            f"--moe {text!r} lacks {', '.join(missing)}; as in tokens=4096,hidden=7168,experts=256,top=8"
+        )
     whole = {k: _count(text, given, k) for k in ("tokens", "hidden", "experts", "top")}
     if whole["top"] > whole["experts"]:
-        raise InputError(f"--moe {text!r}: top={whole['top']}: a token goes to at most all {whole['experts']} experts")
+        raise InputError(
+            f"--moe {text!r}: top={whole['top']}: a token goes to at most all {whole['experts']} experts"
+        )
     if given.get("phase", "dispatch") not in ("dispatch", "combine"):
         raise unknown("phase of --moe", given["phase"], ("dispatch", "combine"))
     seed = given.get("seed", "0")
@@ -182,22 +192,24 @@ def _count(text: str, given: dict[str, str], key: str) -> int:
 
 
 def _skew(text: str, said: str) -> float:
-    """s of ``zipf:s``; 0 for uniform."""
+    """The s of ``zipf:s``; 0 for uniform."""
     name, _, value = said.partition(":")
     try:
         s = 0.0 if said in ("", "uniform", "none") else float(value) if name == "zipf" else math.nan
     except ValueError:
         s = math.nan
     if not 0 <= s < math.inf:
-        raise InputError(f"--moe {text!r}: skew={said}: it is uniform, or zipf:S with S from 0, as in skew=zipf:1.0")
+        raise InputError(
+            f"--moe {text!r}: skew={said}: it is uniform, or zipf:S with S from 0, as in skew=zipf:1.0"
+        )
     return s
 
 
 def route(moe: Moe, chips: int) -> tuple[Floats, float]:
     """Choose the experts of every token.
 
-    A token's experts are drawn without replacement, each in proportion to its weight, and one copy goes to each
-    chip that has some of them; combine sends one sum back for each copy.
+    A token's experts are drawn without replacement, each in proportion to its weight, and one copy goes to
+    each chip that has some of them; combine sends one sum back for each copy.
 
     Returns:
         Bytes from chip to chip, ``float64[n, n]``, and the mean number of chips that a token goes to (its own
@@ -211,10 +223,11 @@ def route(moe: Moe, chips: int) -> tuple[Floats, float]:
     Source: Efraimidis and Spirakis 2006, doi:10.1016/j.ipl.2005.11.003 (the k least of exponential numbers
     over weights are a draw without replacement); the traffic of DeepSeek's DeepEP, one copy per destination.
     """
-    if float(chips) * moe.tokens * moe.experts > _MOST_DRAWN:
+    drawn = float(chips) * moe.tokens * moe.experts
+    if drawn > _MOST_DRAWN:
         most = int(_MOST_DRAWN // (chips * moe.experts))
         raise InputError(
-            f"--moe tokens={moe.tokens} on {chips} chips draws {float(chips) * moe.tokens * moe.experts:.3g} numbers; "
+            f"--moe tokens={moe.tokens} on {chips} chips draws {drawn:.3g} numbers; "
             f"write tokens={most} or fewer: the matrix then has the same shape"
         )
     rng = np.random.default_rng(moe.seed)

@@ -48,7 +48,9 @@ def _numbers(path: str, text: str) -> list[list[float]]:
         try:
             rows.append([float(w) for w in words])
         except ValueError:
-            raise InputError(f"{path}, line {number}: {line.strip()[:40]!r} is not a row of numbers") from None
+            raise InputError(
+                f"{path}, line {number}: {line.strip()[:40]!r} is not a row of numbers"
+            ) from None
         if len(rows[-1]) != len(rows[0]):
             raise InputError(
                 f"{path}, line {number} has {len(rows[-1])} numbers and the first row {len(rows[0])}; "

@@ -127,8 +127,8 @@ def question(
 ) -> tuple[Question, Place]:
     """What is asked, and where.
 
-    ``matrix`` is ``float64[n, n]``, what each rank has for each in all_to_all_v; ``words`` are the options that
-    it comes from.
+    ``matrix`` is ``float64[n, n]``, what each rank has for each in all_to_all_v; ``words`` are the options
+    that it comes from.
 
     Raises:
         InputError: for whatever cannot be read.
@@ -169,7 +169,8 @@ def question(
     hint = Hint(nbytes, alpha, hint.root, shift, seed, matrix=part)
     said = size if isinstance(size, str) else ""
     given = {"--mesh": mesh, "--order": order, "--root": root, "--shift": shift if shift != 1 else 0}
-    words = [*words] + [w for key, value in given.items() if value and str(value) != "0" for w in (key, str(value))]
+    said_too = ((key, str(value)) for key, value in given.items() if value and str(value) != "0")
+    words = [*words, *(w for pair in said_too for w in pair)]
     words += [w for key, many in (("--slow", slow), ("--dead", dead)) for one in many for w in (key, one)]
     q = Question(
         where.cluster, name, where.mesh, where.over, where.group, nbytes, hint, said=said, words=tuple(words)

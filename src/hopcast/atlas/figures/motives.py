@@ -10,7 +10,6 @@ from hopcast.units import show_seconds, show_size
 from hopcast.verbs.matmul import matmul
 
 _SIDE = 92.0
-_GATHER = "bf16[{n},{n}_x] @ bf16[{n},{n}_y]"
 
 
 def _matrix(
@@ -26,7 +25,9 @@ def _matrix(
             else Box(left, top + i * high / k, left + wide, top + (i + 1) * high / k)
         )
         canvas.rect(box.grown(-0.5), "blank")
-        if here:
+        if here and k == 1:
+            canvas.rect(box.grown(-0.5), "switch")
+        elif here:
             cls, hatched = theme.chunk_class(i)
             canvas.rect(box.grown(-0.5), cls)
             if hatched:
@@ -52,7 +53,7 @@ def draw_gather(numbers: Numbers) -> Picture:
     rows, notes = _rows(f"bf16[{n},{n}_x] @ bf16[{n},{n}] -> bf16[{n},{n}]", chips)
     moved = next(r for r in rows if r["what"] == "all_gather")
     canvas = Sketch()
-    _stage(canvas, 0, "before", "each chip holds one block of columns of A, and all of B", 330)
+    _stage(canvas, 0, "before", "one block of columns of A, and all of B", 330)
     for k in range(2):
         y = 78.0 + k * 126
         canvas.text(16, y + _SIDE / 2, f"chip {k}", size=11, anchor="start")
@@ -96,7 +97,7 @@ def draw_scatter(numbers: Numbers) -> Picture:
         if not k:
             canvas.text(340 + _SIDE / 2, y - 7, "C, partial", size=12, cls="bold")
     _arrow(canvas, 496, "reduce_scatter", moved)
-    _stage(canvas, 640, "after", "each chip owns the whole sum of its rows", 236)
+    _stage(canvas, 640, "after", "each chip owns the sum of its rows", 250)
     for k in range(2):
         y = 78.0 + k * 126
         canvas.text(656, y + _SIDE / 2, f"chip {k}", size=11, anchor="start")

@@ -373,7 +373,7 @@ H.paint = (stage) => {
   paintFrames(stage);
   paintLinks(stage, moving);
   H.paintArrows(stage, moving);
-  paintChips(stage, H.phase < 1 ? step - 1 : H.held(side));
+  paintChips(stage, H.phase < 1 ? Math.max(-1, step - 1) : H.held(side));
   paintTexts(stage);
   H.paintPackets(stage, moving);
 };

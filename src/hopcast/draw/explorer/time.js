@@ -115,7 +115,7 @@ H.play = () => {
   let last = performance.now();
   const tick = (now) => {
     if (!H.playing) return;
-    const took = Math.min(100, now - last);
+    const took = Math.max(0, Math.min(100, now - last)); // a frame may have begun before this was called
     last = now;
     H.phase += took / period(Math.max(0, H.state.step));
     if (H.phase >= 1) {
