@@ -138,3 +138,22 @@ def test_the_answer_no_is_exit_one(tmp_path: Path) -> None:
     assert ran.status == 1
     assert ran.row["valid"] is False
     assert (ran.row["rank"], ran.row["chunk"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["predict", "all_to_all", "ring:1", "--size", "1M"],
+        ["predict", "all_gather", "v5e:1x1", "--size", "1M"],
+        ["simulate", "all_gather", "ring:1", "--size", "1M"],
+        ["sweep", "all_reduce", "ring:1", "-e", "64"],
+        ["check", "all_reduce", "ring:1", "--algorithm", "all"],
+        ["show", "ring:1"],
+        ["bisect", "ring:1"],
+        ["draw", "ring:1"],
+    ],
+    ids=" ".join,
+)
+def test_one_chip_is_no_error(words: list[str]) -> None:
+    ran = run(*words)
+    assert ran.status == 0, ran.err

@@ -45,7 +45,7 @@ def _better(answer: Answer) -> tuple[str, float]:
     """The other torus, twisted or plain, and its time; an empty name where it is no better."""
     q = answer.question
     topology = q.cluster.topology
-    whole = q.group.ranks == topology.chips and not topology.is_slices
+    whole = q.group.ranks == topology.chips > 1 and not topology.is_slices
     if not whole or answer.latency > answer.bandwidth or topology.bandwidth.min() < topology.bandwidth.max():
         return "", 0.0
     words = q.cluster.name.split(",")

@@ -36,30 +36,32 @@ def draw_pod(numbers: Numbers) -> Picture:
     shown = min(su, 4)
     canvas, wide, gap = Sketch(), 268.0, 20.0
     whole = shown * wide + (shown - 1) * gap
-    _row(canvas, 0, whole, 0.0, min(spines, 16), 24, "spine", "switch")
+    _row(canvas, 0, whole, 0.0, min(spines, 16))
     canvas.text(0, -10, f"{spines} spine switches", size=12, cls="bold", anchor="start")
     up = leaf_uplinks(cluster)
     for u in range(shown):
         left = u * (wide + gap)
-        canvas.panel(Box(left, 176, left + wide, 440), f"scalable unit {u}", f"{nodes} nodes, {nodes * gpus} GPUs, {per} leaves")
-        boxes = _row(canvas, left + 12, wide - 24, 222.0, per, 24, "leaf", "switch")
+        canvas.rect(Box(left, 190, left + wide, 428), "panel", round_by=6, layer=BACK)
+        canvas.text(left + 14, 400, f"scalable unit {u}", size=12, cls="bold", anchor="start")
+        canvas.text(left + 14, 417, f"{nodes} nodes, {nodes * gpus} GPUs, {per} leaves", size=11, cls="muted", anchor="start")
+        boxes = _row(canvas, left + 12, wide - 24, 198.0, per)
         for k in range(min(spines, 16)):
             x = (k + 0.5) * whole / min(spines, 16)
             for b in boxes:
                 canvas.line((((b.left + b.right) / 2, b.top - 1), (x, 26)), "idle", width=0.5, layer=BACK)
-        _nodes(canvas, left, boxes, nodes, gpus)
+        _nodes(canvas, left, boxes, nodes, cluster)
     canvas.text(whole + 16, 16, f"{spines} x {show_rate(switch_rate(cluster))}", size=10, anchor="start")
-    canvas.text(whole + 16, 104, f"leaf to spine:", size=10, cls="bold", anchor="start")
+    canvas.text(whole + 16, 104, "leaf to spine:", size=10, cls="bold", anchor="start")
     canvas.text(whole + 16, 120, f"{up:g} cables to each of {spines}", size=10, anchor="start")
     canvas.text(whole + 16, 136, f"{f['leaf_spine_cables']:,} cables in all", size=10, anchor="start")
-    canvas.text(whole + 16, 290, "node to leaf:", size=10, cls="bold", anchor="start")
-    canvas.text(whole + 16, 306, f"{per} x {nic * 8 / 1e9:g} Gb/s,", size=10, anchor="start")
-    canvas.text(whole + 16, 322, "one to each leaf", size=10, anchor="start")
-    canvas.text(whole + 16, 338, f"{f['node_leaf_cables']:,} cables in all", size=10, anchor="start")
+    canvas.text(whole + 16, 250, "node to leaf:", size=10, cls="bold", anchor="start")
+    canvas.text(whole + 16, 266, f"{per} x {nic * 8 / 1e9:g} Gb/s,", size=10, anchor="start")
+    canvas.text(whole + 16, 282, "one to each leaf", size=10, anchor="start")
+    canvas.text(whole + 16, 298, f"{f['node_leaf_cables']:,} cables in all", size=10, anchor="start")
     halves = bisect(cluster).rows[0]["one_way_GBps"]
     levels = show(cluster).rows[0]["levels"]
     speeds = {r["name"]: r["link_GBps"] for r in levels}
-    _levels(canvas, whole, cluster, halves)
+    _levels(canvas, cluster, halves)
     facts = {
         "gpus": cluster.topology.chips, "nodes": f["nodes"], "units": su, "leaves": leaves, "spines": spines,
         "nvswitches": f["nvswitches"], "up_each": up, "node_leaf": f["node_leaf_cables"],
@@ -97,49 +99,48 @@ def switch_rate(cluster: Cluster) -> float:
     return cluster.figures["leaf.ports"].value * cluster.figures["nic.bandwidth"].value
 
 
-def _row(canvas: Sketch, left: float, wide: float, top: float, many: int, high: float, name: str, cls: str) -> list[Box]:
+def _row(canvas: Sketch, left: float, wide: float, top: float, many: int) -> list[Box]:
     """Switches side by side."""
     pitch = wide / many
     boxes = []
     for i in range(many):
-        box = Box(left + i * pitch + 2, top, left + (i + 1) * pitch - 2, top + high)
-        canvas.box(box, [str(i)], cls, size=9, layer=OVER)
+        box = Box(left + i * pitch + 2, top, left + (i + 1) * pitch - 2, top + 24)
+        canvas.box(box, [str(i)], "switch", size=9, layer=OVER)
         boxes.append(box)
-    del name
     return boxes
 
 
-def _nodes(canvas: Sketch, left: float, leaves: list[Box], nodes: int, gpus: int) -> None:
-    """Two nodes and dots for the rest."""
+def _nodes(canvas: Sketch, left: float, leaves: list[Box], nodes: int, cluster: Cluster) -> None:
+    """Two nodes and dots for the rest; a GPU has the colour of its rail."""
+    gpus = cluster.topology.chips // cluster.facts["nodes"]
+    switches = cluster.facts["nvswitches"] // cluster.facts["nodes"]
     for k, label in enumerate(("node 0", f"node {nodes - 1}")):
         x = left + 14 + k * 132
-        node = Box(x, 322, x + 108, 422)
-        canvas.rect(node, "blank", round_by=5, layer=LINES)
-        canvas.text(x + 54, 414, label, size=9)
-        canvas.box(Box(x + 8, 378, x + 100, 396), ["4 NVSwitches" if gpus == 8 else "NVSwitch"], "switch", size=8.5, layer=OVER)
+        canvas.rect(Box(x, 282, x + 108, 382), "blank", round_by=5, layer=LINES)
+        canvas.text(x + 54, 374, label, size=9)
+        canvas.box(Box(x + 8, 338, x + 100, 356), [f"{switches} NVSwitches"], "switch", size=8.5, layer=OVER)
         for g in range(gpus):
             gx = x + 8 + (g + 0.5) * 92 / gpus
-            canvas.rect(around(gx, 346, 9, 14), f"c{g % 8}", round_by=1.5, layer=OVER)
-            canvas.line(((gx, 353), (gx, 378)), "cable", width=0.8)
+            canvas.rect(around(gx, 306, 9, 14), f"h{g % 6 + 1}", round_by=1.5, layer=OVER)
+            canvas.line(((gx, 313), (gx, 338)), "cable", width=0.8)
             leaf = leaves[g % len(leaves)]
-            canvas.line(((gx, 339), ((leaf.left + leaf.right) / 2, leaf.bottom + 1)), f"s{g % 6 + 1}", width=1.0)
-    canvas.text(left + 134, 376, "...", size=14)
+            canvas.line(((gx, 299), ((leaf.left + leaf.right) / 2, leaf.bottom + 1)), f"s{g % 6 + 1}", width=1.2)
+    canvas.text(left + 134, 336, "...", size=14)
 
 
-def _levels(canvas: Sketch, whole: float, cluster: Cluster, halves: float) -> None:
+def _levels(canvas: Sketch, cluster: Cluster, halves: float) -> None:
     """Capacity between halves of a node, of a unit, of the pod."""
     f, nic = cluster.facts, cluster.figures["nic.bandwidth"].value
     gpus = cluster.topology.chips // f["nodes"]
     inside = gpus // 2 * cluster.figures["nvlink.bandwidth"].value
     unit = f["nodes"] // f["su"] // 2 * nic * gpus
-    y = 468.0
+    y = 456.0
     said = (
         f"half to half, one way:   node, {gpus // 2} | {gpus // 2} GPUs: {show_rate(inside)}",
         f"unit, {f['nodes'] // f['su'] // 2} | {f['nodes'] // f['su'] // 2} nodes: {show_rate(unit)}",
         f"pod, {f['nodes'] // 2} | {f['nodes'] // 2} nodes: {show_rate(halves * 1e9)}",
     )
     canvas.text(0, y, ";   ".join(said), size=11, anchor="start")
-    del whole
 
 
 FIGURES = (Figure("gpu_topology", 25, "A DGX H100 SuperPOD of 1,024 GPUs", draw_pod, Numbers(0, "", "dgx-h100:128"), "gpu"),)

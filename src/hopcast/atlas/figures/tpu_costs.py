@@ -10,7 +10,7 @@ from hopcast.draw.tables import Cell, draw_table
 # head, cluster for N ranks on a line, algorithms of all_gather and of all_to_all, whether N may grow
 COLUMNS: tuple[tuple[tuple[str, ...], str, str, str | Own, bool], ...] = (
     (("ring, both ways", "wraparound, N = {n}"), "ring:{n}", "bidirectional_ring", "dimension_ordered", True),
-    (("ring, one way", "half duplex, N = {n}"), "ring:{n}", "ring", one_way_exchange, True),
+    (("ring, one way", "one direction used, N = {n}"), "ring:{n}", "ring", one_way_exchange, True),
     (("open line", "no wraparound, N = {n}"), "chain:{n}", "chain", "dimension_ordered", True),
     (("2 axes, both wrap", "4 x 4"), "torus:4x4", "multi_axis", "direct", False),
     (("3 axes, all wrap", "4 x 4 x 4"), "torus:4x4x4", "multi_axis", "direct", False),
