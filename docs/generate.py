@@ -1,65 +1,58 @@
-"""Writes the generated pages of this folder: `make docs` runs it, and a test says when a page is stale."""
+"""Writes the generated pages of this folder: `make docs` runs it, and a test says when a page is stale.
 
-import ast
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+``python docs/generate.py`` writes what is stale and removes pages of things that are gone.
+"""
+
+import sys
 from pathlib import Path
 
-DOCS = Path(__file__).parent
-WORKED = DOCS.parent / "examples" / "worked"
-LINE = re.compile(
-    r"(?P<what>.+): published (?P<published>.+); exact (?P<exact>[-+.\deE]+); ours (?P<ours>[-+.\deE]+)"
+DOCS = Path(__file__).resolve().parent
+if str(DOCS) not in sys.path:
+    sys.path.insert(0, str(DOCS))
+
+from hopcast_docs import (  # noqa: E402
+    algorithm_pages,
+    chip_pages,
+    collective_pages,
+    command_pages,
+    finding_pages,
+    published_pages,
+    topology_pages,
 )
+from hopcast_docs import worked as worked_pages  # noqa: E402
 
-
-@dataclass(frozen=True)
-class Problem:
-    """A worked problem: its file, what it asks, where it stands, and the lines of its output."""
-
-    name: str
-    title: str
-    source: str
-    found: tuple[re.Match[str], ...]
-
-
-def problems() -> Iterator[Problem]:
-    """All worked problems, by number."""
-    for path in sorted(WORKED.glob("W*.py"), key=lambda p: int(p.stem[1:])):
-        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        head, _, source = text.partition("\n\nSource: ")
-        lines = path.with_suffix(".out").read_text(encoding="utf-8").splitlines()
-        found = tuple(m for line in lines if (m := LINE.fullmatch(line)))
-        title = " ".join(head.partition(": ")[2].split())
-        yield Problem(path.stem, title, " ".join(source.split()), found)
-
-
-def worked() -> str:
-    """The index of the worked problems: what was published, what it is exactly, what hopcast answers."""
-    text = [
-        "# Worked problems",
-        "",
-        "Problems that others have published, each a few lines of Python under `examples/worked`.",
-        "*published* is what the source prints, often rounded; *exact* the same with the given figures",
-        "worked out; *ours* what hopcast answers, without latency unless the line says so. A test runs them.",
-        "",
-        "| problem | quantity | published | exact | ours |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for p in problems():
-        for i, m in enumerate(p.found):
-            where = f"[{p.name}](../examples/worked/{p.name}.py) {p.title}" if i == 0 else ""
-            text.append(f"| {where} | {m['what']} | {m['published']} | {m['exact']} | {m['ours']} |")
-    text += ["", "## Sources", ""]
-    text += [f"- {p.name}: {p.source}" for p in problems()]
-    return "\n".join(text) + "\n"
+LINE = worked_pages.LINE
+KINDS = (
+    chip_pages,
+    topology_pages,
+    algorithm_pages,
+    collective_pages,
+    finding_pages,
+    command_pages,
+    published_pages,
+    worked_pages,
+)
 
 
 def pages() -> dict[Path, str]:
     """Every generated page and what it should hold."""
-    return {DOCS / "worked.md": worked()}
+    return {DOCS / name: text for kind in KINDS for name, text in kind.pages().items()}
+
+
+def write() -> list[Path]:
+    """Write what differs, remove what is gone; the paths touched."""
+    made, touched = pages(), list[Path]()
+    for path, text in made.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            touched.append(path)
+    for path in set((DOCS / "reference").rglob("*.md")) - set(made):
+        path.unlink()
+        touched.append(path)
+    return touched
 
 
 if __name__ == "__main__":
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
+    for written in sorted(write()):
+        print(f"docs: wrote {written.relative_to(DOCS)}")

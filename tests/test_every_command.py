@@ -11,7 +11,8 @@ from cli import run
 from hopcast.cli import _shell
 
 COMMANDS = _shell.commands()
-EXAMPLES = [(c, e) for c in COMMANDS for e in _shell.examples(c)]
+# serve runs until it is interrupted: test_serve.py does that.
+EXAMPLES = [(c, e) for c in COMMANDS if c != "serve" for e in _shell.examples(c)]
 KEYS = {
     "predict": "cluster collective algorithm algorithm_source price over ranks groups size_bytes per_rank_bytes "
     "steps time_us latency_us bandwidth_us algbw_GBps busbw_GBps bound_us bound_kind "

@@ -227,8 +227,8 @@ def test_the_formula_has_the_numbers_put_in() -> None:
 
 
 def test_every_script_is_used_short_and_readable() -> None:
-    assert sorted(build.SCRIPTS) == SCRIPTS
-    for name in [*SCRIPTS, "page.css", "page.html"]:
+    assert sorted([*build.SCRIPTS, *build.SERVED]) == SCRIPTS
+    for name in [*SCRIPTS, "page.css", "page.html", "controls.css", "controls.html"]:
         lines = build._read(name).splitlines()
         assert len(lines) <= 400, name
         longest = 300 if name.endswith((".css", ".html")) else 200

@@ -14,7 +14,7 @@ from hopcast.algorithms import double_tree, nvls, pat
 from hopcast.clusters import cluster as named
 from hopcast.interpret import CheckError, check
 from hopcast.ir import hubs, traffic
-from hopcast.ir.algebra import lay
+from hopcast.ir.algebra import lay, then
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.group import Group, Hint
 from hopcast.ir.mesh import group as group_of
@@ -49,6 +49,7 @@ def micros(collective: str, where: str, size: float = GIB, **more: object) -> fl
     return time
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "collective"),
     [
@@ -79,7 +80,7 @@ def test_on_a_switch_of_any_size_it_computes_and_its_formula_is_its_steps(name, 
             assert simulate(schedule, where, 2.0**16).seconds == pytest.approx(formula.total(), rel=1e-9), n
 
 
-# NVLS ---------------------------------------------------------------------------------------------------------
+# NVLS
 
 
 @pytest.mark.parametrize(
@@ -143,6 +144,12 @@ def test_nvls_says_why_it_does_not_fit(text, over, mesh, reason):
         hc.predict("all_reduce", text, size=GIB, algorithm="nvls", over=over, mesh=mesh)
 
 
+def test_a_sum_may_be_left_in_a_switch_that_is_used_again():
+    where = cluster("switch:5+")
+    there, back = (made("nvls", c, where, group(where), chunks="1") for c in ("reduce_scatter", "all_gather"))
+    check(then(there, back, "all_reduce"))
+
+
 def test_pieces_of_nvls_grow_so_that_few_are_enough():
     mine = group(cluster("switch:8+", NVLINK))
     share = nvls._growing(mine, Hint(GIB))
@@ -151,7 +158,7 @@ def test_pieces_of_nvls_grow_so_that_few_are_enough():
     assert share.sum() == pytest.approx(1.0)
 
 
-# SHARP --------------------------------------------------------------------------------------------------------
+# SHARP
 
 
 def test_sharp_on_one_switch_takes_what_its_port_takes():
@@ -196,6 +203,17 @@ def test_sharp_between_nodes_nears_the_nics():
 
 
 @pytest.mark.parametrize(
+    "text", ["dgx-h100:4,nics=4", "dgx-h100:40,routing=ecmp", "gb200-nvl72:2", "dgx-h100:3,rails=off"]
+)
+def test_sharp_fits_what_is_wired_otherwise(text):
+    where, mine = everything(text)
+    schedule = made("sharp", "all_reduce", where, mine, GIB, chunks="2")
+    check(schedule)
+    least = bounds.bound(where, schedule.collective, schedule.groups, GIB, in_network=True).seconds
+    assert steps(schedule, where, GIB).step_seconds.sum() > least
+
+
+@pytest.mark.parametrize(
     ("text", "over", "reason"),
     [
         ("dgx-h100:4,sharp=off", None, "do not reduce"),
@@ -215,7 +233,7 @@ def test_sharp_is_asked_of_a_switch(text):
         named(text)
 
 
-# Trees --------------------------------------------------------------------------------------------------------
+# Trees
 
 
 @pytest.mark.parametrize("n", [*range(2, 65), 100, 127, 128, 257, 1024])
@@ -233,11 +251,11 @@ def test_two_trees_keep_every_port_free_for_one_chunk_a_step(n):
 
 
 @pytest.mark.parametrize("n", [4, 5, 6, 7, 8, 12, 17])
-def test_a_double_tree_without_barrier_is_no_slower(n):
+def test_a_double_tree_without_barrier_is_at_most_a_chunk_slower(n):
     where = cluster(f"switch:{n}", 1e9)
     schedule = made("double_tree", "all_reduce", where, group(where), 1e6, chunks="40")
     stepped = steps(schedule, where, 1e6)
-    assert simulate(schedule, where, 1e6).seconds <= stepped.bandwidth * 1.005
+    assert simulate(schedule, where, 1e6).seconds <= stepped.bandwidth * (1 + 1e-9) + 1e6 / 40 / 1e9
 
 
 @pytest.mark.parametrize("n", [2, 5, 8, 13, 16, 24, 64])
@@ -257,9 +275,7 @@ def test_pat_sends_no_more_together_than_it_may(n):
 
 def test_pat_with_little_aggregation_keeps_few_chunks_waiting():
     plan = pat._plan(64, 1)
-    last_use = {}
-    for i, (bit, senders) in enumerate(plan):
-        last_use |= {d: i for d in senders}
+    last_use = {d: i for i, (_, senders) in enumerate(plan) for d in senders}
     got = {d + (1 << bit): i for i, (bit, senders) in enumerate(plan) for d in senders}
     waiting = [sum(got[d] <= i < last_use.get(d, -1) for d in got) for i in range(len(plan))]
     assert max(waiting) <= 6
@@ -270,7 +286,7 @@ def test_pat_refuses_what_is_no_power_of_two():
         hc.predict("all_gather", "switch:8", size=GIB, algorithm="pat,aggregation=3")
 
 
-# all_to_all over nodes ----------------------------------------------------------------------------------------
+# all_to_all over nodes
 
 
 @pytest.mark.parametrize("algorithm", ["direct", "pxn"])
@@ -338,9 +354,8 @@ def test_three_stages_send_fewer_messages_than_two_and_two_fewer_than_direct():
         options |= {"pipeline": "off"} if name == "hierarchical" else {}
         columns = made(name, "all_to_all", where, mine, **options).columns()
         across = columns["src"] // 4 != columns["dst"] // 4
-        counts.append(
-            len({(s, d) for s, d in zip(columns["src"][across], columns["dst"][across], strict=True)})
-        )
+        ends = np.stack([columns[c][across] for c in ("src", "dst")])
+        counts.append(np.unique(ends, axis=1).shape[1])
     assert counts == [36 * 32, 36 * 8, 9 * 8]
 
 
@@ -362,7 +377,7 @@ def test_an_array_sharded_over_an_inner_axis_crosses_the_network_in_parts(cut, m
     assert row.rows[0]["time_us"] == pytest.approx(micro, abs=0.06)
 
 
-# Switches in schedules ----------------------------------------------------------------------------------------
+# Switches in schedules
 
 
 def test_lines_of_levels_know_their_switches():
@@ -378,10 +393,11 @@ def test_lines_of_levels_know_their_switches():
         assert all(np.any((topology.src == place[v]) & (topology.dst == switch)) for v in line[:-1])
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 9), st.sampled_from(["nvls", "sharp"]), st.floats(1e3, 1e9), st.sampled_from([0.0, 1e-6])
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_in_the_network_nothing_is_below_its_bound(n, name, size, alpha):
     where = cluster(f"switch:{n}+", 1e9, alpha)
     schedule = made(name, "all_reduce", where, group(where), size)
@@ -390,7 +406,7 @@ def test_in_the_network_nothing_is_below_its_bound(n, name, size, alpha):
     assert (time or steps(schedule, where, size).step_seconds.sum()) >= least * (1 - 1e-9)
 
 
-# Traffic matrices ---------------------------------------------------------------------------------------------
+# Traffic matrices
 
 
 @given(st.integers(2, 7), st.integers(0, 10**6), st.sampled_from(["direct", "pairwise"]))
@@ -479,7 +495,7 @@ def test_a_matrix_is_of_all_to_all_v():
         hc.predict("all_gather", "switch:2", matrix=[[0, 1], [1, 0]])
 
 
-# Experts ------------------------------------------------------------------------------------------------------
+# Experts
 
 
 def test_top_8_of_256_touch_few_chips_of_a_rack():

@@ -32,6 +32,7 @@ LAYERS = [
     ["plan", "run", "write", "program", "compare"],
     ["draw"],
     ["verbs"],
+    ["serve"],
     ["testing"],
     ["cli", "__main__"],
 ]
@@ -62,8 +63,8 @@ PLACES = {
     "numba": {"simulate"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "starlette": {"cli"},
-    "uvicorn": {"cli"},
+    "starlette": {"serve"},
+    "uvicorn": {"serve"},
     "matplotlib": {"draw"},
     "plotly": {"draw"},
     "pydantic": {"read"},

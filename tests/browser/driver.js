@@ -1,11 +1,12 @@
 // Opens pages in chromium and does as it is told: one JSON command a line on stdin, one JSON answer a line on stdout.
 //
 //   {"do": "open", "file": "/x/page.html", "hash": "step=3", "width": 1280, "height": 860, "dark": false}
+//   {"do": "open", "url": "http://127.0.0.1:1/x/"}      {"do": "fill", "on": "#field", "text": "8MiB"}
 //   {"do": "ask", "code": "window.hopcast.state()"}      {"do": "keys", "keys": ["Space", "ArrowRight"]}
 //   {"do": "hash", "hash": "step=1"}    {"do": "shot", "to": "/x/page.png"}    {"do": "drag", "by": [300, 80]}
 //   {"do": "click", "on": "#play"}      {"do": "tree"}
 //
-// Every answer has `errors`, what the console and the page complained of, and `requests`, what left the file.
+// Every answer has `errors`, what the console and the page complained of, and `requests`, what left the file or the address.
 
 import fs from 'node:fs';
 import os from 'node:os';
@@ -32,13 +33,13 @@ const settled = () => page.evaluate(() => new Promise((done) => {
 }));
 
 const act = {
-  async open({ file, hash = '', width = 1280, height = 860, dark = false, still = true }) {
+  async open({ file, url: address, hash = '', width = 1280, height = 860, dark = false, still = true }) {
     if (page) await page.close();
     page = await context.newPage();
     [errors, requests] = [[], []];
     page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) errors.push(m.text()); });
     page.on('pageerror', (e) => errors.push(String(e)));
-    const url = pathToFileURL(file).href;
+    const url = address || pathToFileURL(file).href;
     page.on('request', (r) => {
       if (!r.url().startsWith(url) && !r.url().startsWith('data:')) requests.push(r.url());
     });
@@ -62,6 +63,10 @@ const act = {
   },
   async click({ on }) {
     await page.click(on);
+    await settled();
+  },
+  async fill({ on, text }) {
+    await page.fill(on, text);
     await settled();
   },
   async drag({ by: [dx, dy], on = '#view0', moves = 20 }) {

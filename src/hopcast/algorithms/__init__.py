@@ -4,7 +4,9 @@ A file of this folder is an algorithm of that name and holds
 
 - a docstring: who sends what to whom in step s, why it is right, what it costs;
 - ``SOURCE``, and where it takes any ``OPTIONS``: name to the values allowed, the default first;
-- one function per collective that it builds, ``all_gather(group, hint) -> Schedule``, on local ranks 0..n-1;
+- ``SPARE`` where some of its sends are of the machine and the result does not need them, with the reason;
+- one function per collective that it builds, ``all_gather(group, hint) -> Schedule``, on local ranks 0..n-1,
+  and vertices n + j for the switches of ``Group.hubs`` where these reduce or multicast;
 - ``valid(collective, group, hint)``: None, or the reason why it does not fit;
 - where it has a closed form, ``cost(collective, group, hint) -> Cost`` for each collective that it builds,
   and ``exact(collective, group, hint, asked)``: whether steps and flows take exactly as long.

@@ -196,7 +196,8 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     """On a switch outwards: on the way to the root leaves have nothing to wait for and begin early.
 
-    Measured: reduce and all_reduce take what steps do at zero latency (0.1 % more), and up to 11 % less with.
+    Measured on 4 to 32 ranks: at zero latency reduce and all_reduce take at most one step more than steps,
+    with latency up to 11 % less.
     """
     return group.uniform and (collective == "broadcast" or (group.ranks == 2 and not group.latency[0]))
 

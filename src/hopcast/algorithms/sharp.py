@@ -27,7 +27,7 @@ SOURCE = (
 )
 SPARE = nvls.SPARE  # inside nodes
 OPTIONS: dict[str, tuple[str, ...]] = {"inside": ("auto", "nvls", "ring"), "chunks": ()}
-_MOST_SENDS = 100_000  # of a schedule that is to be simulated in seconds
+_MOST_SENDS = 400_000  # of a schedule that is to be simulated in seconds
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:

@@ -49,12 +49,7 @@ def command(
     from hopcast.verbs.draw import draw
 
     place = o.one_cluster(cluster, on) if cluster is not None or on is not None else None
-    if place is None and (over or mesh or order or load or steps or algorithm != "auto"):
-        raise ValueError(
-            f"{what!r} alone is a cluster; --over, --mesh, --algorithm, --load, --steps go with a collective"
-        )
-    if load and steps:
-        raise ValueError("--load shows all steps at once; leave --steps off")
+    _fits(what, place, bool(over or mesh or order or load or steps or algorithm != "auto"), load, steps)
     picture = draw(
         what,
         place,
@@ -80,3 +75,13 @@ def command(
         raise ValueError(f"-o {out!r}: a picture is written as .svg or .txt")
     else:
         print(picture)
+
+
+def _fits(what: str, place: str | None, of_collective: bool, load: bool, steps: str | None) -> None:
+    """Refuse options that this picture has no use for."""
+    if place is None and of_collective:
+        raise ValueError(
+            f"{what!r} alone is a cluster; --over, --mesh, --algorithm, --load, --steps go with a collective"
+        )
+    if load and steps:
+        raise ValueError("--load shows all steps at once; leave --steps off")

@@ -167,24 +167,29 @@ def bars(
 
 
 def heat(
-    canvas: Sketch, left: float, top: float, amount: Floats, *, cell: float = 14.0,
-    show: Callable[[float], str] | None = None, across: str = "", down: str = "",
+    canvas: Sketch, left: float, top: float, amount: Floats, *, cell: float = 14.0, most: float = 0.0,
+    across: str = "",
 ) -> Box:  # fmt: skip
-    """A matrix of amounts, each a square in the colour of its fifth of the largest; the largest have a rim.
+    """A matrix of amounts, each a square in the colour of its fifth of the largest.
 
     Shapes: ``float64[rows, columns]``.
+
+    Args:
+        canvas: Where.
+        left: Of the first square.
+        top: Of the first square.
+        amount: The matrix.
+        cell: Side of a square.
+        most: The amount that the fifths are of; by default the largest.
+        across: What the columns are.
     """
     rows, columns = amount.shape
-    most = float(amount.max()) or 1.0
+    most = most or float(amount.max()) or 1.0
     for (r, c), value in np.ndenumerate(amount):
         x, y = left + int(c) * cell, top + int(r) * cell
         square = Box(x, y, x + cell, y + cell).grown(-0.5)
         shade = load_class(float(value) / most)
         canvas.rect(square, f"t{shade}" if shade else "panel")
-        if show and shade and shade <= 1:
-            canvas.middle_text(square, show(float(value)), size=min(8.5, cell * 0.4), cls="on")
-        if value > most * (1 - 1e-9):
-            canvas.rect(square, "new", layer=OVER)
     for k in range(max(rows, columns)):
         if k < columns:
             canvas.text(left + (k + 0.5) * cell, top - 4, str(k), size=8, cls="muted")
@@ -192,8 +197,6 @@ def heat(
             canvas.text(left - 5, top + (k + 0.5) * cell + 3, str(k), size=8, cls="muted", anchor="end")
     if across:
         canvas.text(left + columns * cell / 2, top - 18, across, size=10)
-    if down:
-        canvas.text(left, top + rows * cell + 16, down, size=10, anchor="start")
     return Box(left, top, left + columns * cell, top + rows * cell)
 
 

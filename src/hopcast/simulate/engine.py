@@ -51,8 +51,8 @@ class State(NamedTuple):
         users, room, share: ``[m]`` of one filling; crowd counts all flows of a link.
         hot: Links to look at; ``is_hot`` marks them.
         free: Pieces whose rate is being found; fresh: pieces that began in this event.
-        tally: ``int64[10]``: heap sizes and counters, by the names above; FLAT says that the heap of ends is a
-            mere list, as it is while most rates change at every event.
+        tally: ``int64[10]``: heap sizes and counters, by the names above; FLAT says that the heap of ends is
+            a mere list, as it is while most rates change at every event.
         clock: ``float64[2]``: now, and the lowest level at which something changed.
     """
 
@@ -127,7 +127,7 @@ def run(s: State, budget: int, window: float) -> bool:
         clock[0], clock[1] = coming, np.inf
         tally[EVENTS] += 1
         _happen(s, coming * (1.0 + _SAME))
-        if window > 0.0 and tally[FLAT] == 1:
+        if window > 0.0:
             _end_early(s, coming * (1.0 + window))
         if tally[HOT] > 0:
             _lowest_level(s)
@@ -155,6 +155,7 @@ def _first_end(finish: Floats, ends_heap: Items, tally: Longs) -> float:
     if tally[FLAT] == 0:
         return finish[ends_heap[0]]
     first = np.inf
+    tally[WORK] += tally[ENDS]
     for i in range(tally[ENDS]):
         first = min(first, finish[ends_heap[i]])
     return first
@@ -213,6 +214,13 @@ def _end_early(s: State, until: float) -> None:
         until = min(until, s.opens[s.opens_heap[0]])
     if tally[DUE] > 0:
         until = min(until, s.end[s.due_heap[0]])
+    while tally[FLAT] == 0 and tally[ENDS] > 0 and finish[s.ends_heap[0]] <= until:
+        piece = heap.pop(s.ends_heap, s.ends_where, finish, tally[ENDS])
+        tally[ENDS] -= 1
+        clock[0] = finish[piece]
+        _arrive(s, piece, clock[0], clock[0])
+    if tally[FLAT] == 0:
+        return
     many = _take(until, finish, s.ends_heap, s.ends_where, s.free, tally)
     early = s.free[:many].copy()
     for piece in early[np.argsort(finish[early])]:
@@ -422,6 +430,7 @@ def _line_up(s: State) -> None:
     if many * 4 > tally[ENDS] + many:
         tally[FLAT] = 1
     elif tally[FLAT] == 1:
+        tally[WORK] += tally[ENDS]
         heap.order(ends, where, finish, tally[ENDS])
         tally[FLAT] = 0
     for i in range(many):

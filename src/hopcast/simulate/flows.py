@@ -122,9 +122,12 @@ def finished(
     """
     if ran.left.any():
         raise InputError(explain(schedule, cluster, rows, step, problem, ran))
+    how = f"every send: {len(rows):,}, {problem.pieces:,} flows"
+    if ran.window:
+        how += f"; flows that ended within {ran.window:.0%} of each other handed on what they left together"
     return Flows(
         ran.seconds, problem.load(), ran.ready, ran.start, ran.end, ran.blame, step, rows, ran.events,
-        f"every send: {len(rows):,}, {problem.pieces:,} flows", len(rows), ran.latency(),
+        how, len(rows), ran.latency(),
     )  # fmt: skip
 
 

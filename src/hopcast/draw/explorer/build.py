@@ -2,8 +2,9 @@
 
 import importlib.resources
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 from hopcast.draw import theme
 from hopcast.names import InputError
@@ -39,6 +40,8 @@ SCRIPTS = (
     "keys.js",
     "main.js",
 )
+# Only on a page that a server gives.
+SERVED = ("controls.js",)
 # Idle, then seven parts of a step's time: viridis, pale to dark on a light page, dark to bright on a dark.
 # Source: Smith and van der Walt 2015, viridis, at eighths; the two darkest are lifted on the dark page.
 LOADS = (
@@ -59,27 +62,48 @@ def page(answers: Sequence[Answer], command: str = "", title: str = "") -> str:
     Raises:
         InputError: for more answers than the page has room for.
     """
+    return paged(content(answers, command, title))
+
+
+def content(answers: Sequence[Answer], command: str = "", title: str = "") -> dict[str, Any]:
+    """What the page shows, as JSON has it; arguments and errors are those of `page`."""
     if not 1 <= len(answers) <= MOST_SIDES:
         raise InputError(f"{len(answers)} answers; a page shows 1, or {MOST_SIDES} side by side")
-    title = title or _title(answers)
-    data = {
-        "title": title,
+    return {
+        "title": title or _title(answers),
         "command": command,
         "chunks": theme.CHUNKS,
         "sides": [{"net": network(a.question.cluster), "plan": plan(a), **numbers(a)} for a in answers],
     }
-    scripts = "\n".join(["'use strict';", "const H = {};", *(f"{{\n{_read(name)}}}" for name in SCRIPTS)])
+
+
+def paged(data: Mapping[str, Any], choices: Mapping[str, Any] | None = None) -> str:
+    """The page as text, from its content.
+
+    Args:
+        data: What `content` gives.
+        choices: What the controls of a served page offer; None: a page without controls, which asks nobody.
+    """
+    served = choices is not None
+    names = (*SCRIPTS, *SERVED) if served else SCRIPTS
+    scripts = "\n".join(["'use strict';", "const H = {};", *(f"{{\n{_read(name)}}}" for name in names)])
     parts = {
-        "TITLE": escape(title),
-        "STYLE": _palette() + _read("page.css"),
-        # Nothing inside the data may look like markup.
-        "DATA": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        "TITLE": escape(str(data["title"])),
+        "CONNECT": "; connect-src 'self'" if served else "",
+        "STYLE": _palette() + _read("page.css") + (_read("controls.css") if served else ""),
+        "CONTROLS": _read("controls.html").replace("<!--CHOICES-->", _json(choices)) if served else "",
+        "DATA": _json(data),
         "SCRIPT": scripts,
     }
     text = _read("page.html")
     for name, part in parts.items():
         text = text.replace(f"<!--{name}-->", part)
     return text
+
+
+def _json(data: Mapping[str, Any] | None) -> str:
+    """JSON inside a script element, where nothing may look like markup."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def _title(answers: Sequence[Answer]) -> str:

@@ -54,12 +54,11 @@ function listen() {
 }
 
 function connect() {
-  const big = H.sides.some((s) => s.net.chips > BIG);
   let skipped = false;
   H.on('all', readColours);
   H.on('all camera step follow phase', () => {
     // The largest pictures leave out every second frame of what plays.
-    skipped = big && H.phase < 1 && !skipped;
+    skipped = H.sides.some((s) => s.net.chips > BIG) && H.phase < 1 && !skipped;
     if (!skipped) H.stages.forEach(H.paint);
   });
   H.on('all', H.paintViews);
@@ -94,8 +93,8 @@ const ask = {
   camera: (patch) => H.set(patch, 'camera'),
 };
 
-async function start() {
-  const data = JSON.parse(H.$('data').textContent);
+// Put answers on the page, in the place of those that are on it.
+H.show = async (data) => {
   await H.unpackAll(data);
   H.css.chunks = data.chunks;
   H.sides = data.sides.map(H.side);
@@ -104,17 +103,23 @@ async function start() {
   H.clamp();
   H.$('command').textContent = data.command;
   H.$('commandline').hidden = !data.command;
+  H.stages.length = 0;
+  H.$('stages').replaceChildren();
   H.sides.forEach((side) => H.addStage(side, H.$('stages')));
   H.$('stages').classList.toggle('two', H.sides.length > 1);
   H.$('table').open = H.state.table === 1;
-  H.buildLegend();
   H.buildNumbers();
-  listen();
-  connect();
   H.stages.forEach(H.resize);
   H.changed('all');
+};
+
+async function start() {
+  await H.show(JSON.parse(H.$('data').textContent));
+  H.buildLegend();
+  listen();
+  connect();
   requestAnimationFrame(() => requestAnimationFrame(() => { window.hopcast.ready = true; }));
 }
 
 window.hopcast = { ready: false, ...ask };
-start();
+H.started = start();

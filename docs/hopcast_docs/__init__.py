@@ -1,0 +1,1 @@
+"""Makes the generated pages, and the pictures that Sphinx asks for. One file per kind of page."""
