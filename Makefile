@@ -24,7 +24,7 @@ help:
 	@echo "make quick    lint and the fast tests, under 10 s: before every commit"
 	@echo "make test     lint, types, all tests and doctests: what CI runs"
 	@echo "make lint     ruff check, ruff format --check, mypy"
-	@echo "make docs     regenerate the generated pages; fails if they were stale"
+	@echo "make docs     regenerate the generated pages, fail if they were stale, build out/docs"
 	@echo "make golden   rewrite the golden files"
 	@echo "make bench    speed of build, check and simulate"
 	@echo "make size     lines of code per part"
@@ -60,9 +60,17 @@ test: lint
 quick: lint
 	@$(PY) -m pytest -q -rs -n $(JOBS) -m "not slow and not browser"
 
-docs: setup
-	@if [ -f docs/generate.py ]; then $(PY) docs/generate.py && git diff --exit-code -- docs; \
-	else echo "docs: docs/generate.py does not exist yet; nothing to generate"; fi
+docs: setup .venv/.docs
+	@$(PY) docs/generate.py
+	@git diff --stat --exit-code -- docs || { echo "docs: these pages were stale; commit them" >&2; exit 1; }
+	@new=$$(git ls-files --others --exclude-standard docs); \
+	if [ -n "$$new" ]; then echo "docs: new pages; commit them:" $$new >&2; exit 1; fi
+	@$(PY) -m sphinx -q -E -W --keep-going -b html docs out/docs
+	@echo "docs: open out/docs/index.html"
+
+.venv/.docs: $(STAMP)
+	@$(PIP) install --editable '.[docs]'
+	@touch $@
 
 golden: setup
 	@HOPCAST_GOLDEN=write $(PY) -m pytest -q -m golden || [ $$? -eq 5 ]

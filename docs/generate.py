@@ -1,4 +1,6 @@
-"""Writes the generated pages of this folder: `make docs` runs it, and a test says when a page is stale.
+"""Writes the generated pages of this folder, and the outputs that other pages show.
+
+`make docs` runs it, and a test says when a page is stale.
 
 ``python docs/generate.py`` writes what is stale and removes pages of things that are gone.
 """
@@ -17,6 +19,7 @@ from hopcast_docs import (  # noqa: E402
     command_pages,
     finding_pages,
     published_pages,
+    shown,
     topology_pages,
 )
 from hopcast_docs import worked as worked_pages  # noqa: E402
@@ -31,6 +34,7 @@ KINDS = (
     command_pages,
     published_pages,
     worked_pages,
+    shown,
 )
 
 

@@ -380,7 +380,7 @@ def test_without_numba_the_reference_answers(monkeypatch):
     fast = flows.simulate(made, where, 1e6)
     monkeypatch.setitem(sys.modules, "numba", None)
     slow = flows.simulate(made, where, 1e6)
-    assert "numba" in slow.how
+    assert "numba" in slow.note
     same(fast, slow)
     torus = cluster("4wx4w", W, HOP)
     short = flows.simulate(build("all_to_all", "direct", torus), torus, 1e6, detail=False)

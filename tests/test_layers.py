@@ -32,6 +32,7 @@ LAYERS = [
     ["plan", "run", "write", "program", "compare"],
     ["draw"],
     ["verbs"],
+    ["atlas"],
     ["serve"],
     ["testing"],
     ["cli", "__main__"],

@@ -20,6 +20,7 @@ ARTICLE = [
 TOLERANCE = {"W21": 0.02}
 PROBLEMS = {
     *(f"W{i}" for i in (1, 2, 3, 4, 5, 6, 10, 11, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 27, 28, 29)),
+    *(f"W{i}" for i in (37, 38, 39, 41, 42, 43, 44, 46, 48, 52, 53, 54, 55, 57, 58)),
     *(f"W{i}" for i in (32, 33, 34, 35, 36, 60, 61, 62, 64, 65, 67, 68, 69, 73, 74)),
 }
 
@@ -78,5 +79,5 @@ def test_our_answer_is_near_the_published_one(path: Path) -> None:
 
 
 def test_the_index_says_what_the_examples_print() -> None:
-    for path, text in generate().pages().items():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name} is stale: run `make docs`"
+    for name, text in generate().worked_pages.pages().items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, f"{name} is stale: run `make docs`"

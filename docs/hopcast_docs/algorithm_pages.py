@@ -1,4 +1,4 @@
-"""A page for each algorithm: what it does, where it fits, and what it takes by steps, by flows and at best."""
+"""A page for each algorithm: what it does, where it fits, what it takes by each price and at best."""
 
 import functools
 import math
@@ -29,9 +29,9 @@ def pages() -> dict[str, str]:
         one = algorithms.get(name)
         rows.append([f"[{name}]({name}.md)", prose(one.summary), ", ".join(one.collectives)])
     text = (
-        "One file of `src/hopcast/algorithms` each. `tests/test_every_algorithm.py` builds each on every group it "
-        "fits, checks what it computes, holds formula, steps and flows together, and drops, doubles and misdirects "
-        "sends to see that the check notices."
+        "One file of `src/hopcast/algorithms` each. `tests/test_every_algorithm.py` builds each on every "
+        "group it fits, checks what it computes, holds formula, steps and flows together, and drops, "
+        "doubles and misdirects sends to see that the check notices."
     )
     listed = table(["algorithm", "", "gives"], rows)
     found["reference/algorithms/index.md"] = page("Algorithms", text, listed, contents(names))
@@ -67,19 +67,22 @@ def _example(one: Algorithm) -> str:
 def _picture(one: Algorithm) -> str:
     words = _example(one)
     collective, _, where = words.partition(" ")
-    text = f"{collective} on {where}: in each step, who sends which chunk to whom, and who holds what after it."
+    text = (
+        f"{collective} on {where}: in each step, who sends which chunk to whom, and who holds what after it."
+    )
     return f"```{{drawing}} draw {words} --algorithm {one.name}\n{text}\n```"
 
 
 def _costs(one: Algorithm) -> str:
     rows = [_row(one, c, where, q) for c, where, q in cases(one)]
-    header = ["collective", "cluster", "ranks", "steps", "latency", "bytes", "formula", "by steps", "by flows",
-              "bound", "exact"]  # fmt: skip
+    parts = ["latency", "bytes", "formula", "by steps", "by flows", "bound", "exact"]
+    header = ["collective", "cluster", "ranks", "steps", *parts]
     text = (
-        f"Computed, not typed: {SIZE // 2**20} MiB over links of {RATE} one way and {LATENCY}; on `fat-tree` a GPU "
-        "has 450 GB/s to its switch and 50 GB/s to its NIC. *latency* and *bytes* are the two parts of the time by "
-        "steps, the second also in units of D / W, the size over the bandwidth of a link; *bound* is what no schedule "
-        "on these links beats; *exact*: formula and flows agree. Times in microseconds."
+        f"Computed, not typed: {SIZE // 2**20} MiB over links of {RATE} one way and {LATENCY}; on "
+        "`fat-tree` a GPU has 450 GB/s to its switch and 50 GB/s to its NIC. *latency* and *bytes* are "
+        "the two parts of the time by steps, the second also in units of D / W, the size over the "
+        "bandwidth of a link; *bound* is what no schedule on these links beats; *exact*: formula and "
+        "flows agree. Times in microseconds."
     )
     return f"## Cost\n\n{text}\n\n{table(header, rows)}" if rows else ""
 

@@ -10,8 +10,8 @@ from hopcast.machines import Machine
 from .markdown import contents, linked, page, prose, said, table
 
 _TRUST = (
-    "Trust: A a primary source, B relayed by another, C derived here, M from memory and still to be confirmed. "
-    "Where sources disagree the others stand beside."
+    "Trust: A a primary source, B relayed by another, C derived here, M from memory and still to be "
+    "confirmed. Where sources disagree the others stand beside."
 )
 _ONE_WAY = (
     "Every bandwidth is **one way**. A vendor's total of a link counts both directions, and that of a chip "
@@ -40,7 +40,7 @@ def _chips_index() -> str:
             [
                 f"[{name}]({name}.md)",
                 one.title,
-                f"{one.axes}-D torus" if one.axes else "switched",
+                _network(one),
                 said(link, rate) if link else None,
                 said(link, 2 * rate) if link else None,
                 *(said(k, one.figures[k].value) if k in one.figures else None for k in keys),
@@ -51,22 +51,32 @@ def _chips_index() -> str:
     return page("Chips", text, _ONE_WAY, table(header, rows), contents(chips.names()))
 
 
+def _network(one: Chip) -> str:
+    if one.axes:
+        return f"{one.axes}-D torus"
+    return {"nccl": "NVLink", "rccl": "xGMI"}.get(one.library, "")
+
+
 def _chip(one: Chip) -> str:
     names = ", ".join(f"`{a}`" for a in (one.name, *one.aliases))
     library = {"xla": "XLA", "nccl": "NCCL", "rccl": "RCCL"}.get(one.library, one.library)
     about = [f"Written {names}. Its own software's collectives: {library}."]
     if one.slices is not None and "ici.bandwidth" in one.figures:
         about.append(_drawn(one.slices, one.name))
-    notes = "\n".join(f"- {prose(note)}" for note in one.notes)
     return page(
         one.title,
         *about,
         "## Figures",
         f"{_ONE_WAY} {_TRUST}",
         _figures(one.figures, {k: slices.spell(v) for k, v in one.shapes.items()}),
-        f"## Notes\n\n{notes}" if notes else "",
+        _notes(one.notes),
         _slices(one, one.slices) if one.slices is not None else "",
     )
+
+
+def _notes(notes: Iterable[str]) -> str:
+    listed = "\n".join(f"- {prose(note)}" for note in notes)
+    return f"## Notes\n\n{listed}" if listed else ""
 
 
 def _figures(figures: Mapping[str, Figure], shapes: Mapping[str, str]) -> str:
@@ -119,7 +129,8 @@ def _slices(one: Chip, rule: SliceRule) -> str:
         more += f"{', or' if more else chr(10) * 2 + 'and'} any shape of whole cubes up to {rule.most_cubes}"
     text = table(["shape", "chips", "devices", "hosts", "axes that wrap", "accelerator type"], rows)
     source = f"Source: {linked(rule.source)} (read {rule.seen}, trust {rule.trust})."
-    return f"## Slices\n\n{law} An axis of length 2 is one cable.\n\n{text}{more + '.' if more else ''}\n\n{source}"
+    more += "." if more else ""
+    return f"## Slices\n\n{law} An axis of length 2 is one cable.\n\n{text}{more}\n\n{source}"
 
 
 def _machines_index() -> str:
@@ -136,13 +147,12 @@ def _machines_index() -> str:
 
 def _machine(one: Machine) -> str:
     shape = "NODESxGPUS" if one.name == "fat-tree" else f"{one.unit.upper()}S"
-    inside = {"switch": "meet in switches", "mesh": "have a cable to each other", "cube": "form a cube"}[one.inside]
-    about = f"Written `{one.name}:{shape}`. The GPUs of a {one.unit} {inside}."
-    notes = "\n".join(f"- {prose(note)}" for note in one.notes)
+    inside = {"switch": "meet in switches", "mesh": "have a cable to each other", "cube": "form a cube"}
+    about = f"Written `{one.name}:{shape}`. The GPUs of a {one.unit} {inside[one.inside]}."
     pods = ""
     if one.pods.rows:
         header = ["units", f"{one.unit}s", "leaf switches", "spine switches", "core switches"]
         pods = f"## Whole pods\n\n{table(header, one.pods.rows)}\n\nSource: {linked(one.pods.source)}."
         pods += f" {one.pods.words}." if one.pods.words else ""
     figures = _figures(one.figures, {})
-    return page(one.title, about, f"{_ONE_WAY} {_TRUST}", figures, pods, f"## Notes\n\n{notes}" if notes else "")
+    return page(one.title, about, f"{_ONE_WAY} {_TRUST}", figures, pods, _notes(one.notes))

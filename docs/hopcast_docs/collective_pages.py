@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 
 from hopcast import algorithms
-from hopcast.ir.collective import ALIASES, ALL, NAMES, PAIRS, REVERSE, Collective, busbw_factor, of, per_rank_size
+from hopcast.ir.collective import (
+    ALIASES,
+    ALL,
+    NAMES,
+    PAIRS,
+    REVERSE,
+    Collective,
+    busbw_factor,
+    of,
+    per_rank_size,
+)
 from hopcast.verbs.listing import listing
 
 from .markdown import contents, page, ratio, table
@@ -12,7 +22,7 @@ _SIZE = {
     "all_gather": "the gathered result: what every rank holds in the end",
     "reduce_scatter": "the array that every rank holds in full before",
     "all_reduce": "the array that every rank holds in full, before and after",
-    "all_to_all": "the array summed over all ranks; `--per-rank` takes the part of one, as nccl-tests counts it",
+    "all_to_all": "the array summed over all ranks; `--per-rank` takes that of one, as nccl-tests does",
     "all_to_all_v": "the sum of all messages",
     "broadcast": "the array of the root",
     "reduce": "the array that every rank holds in full before",
@@ -29,9 +39,10 @@ def pages() -> dict[str, str]:
     found = {f"reference/collectives/{n}.md": _collective(n, meaning[n]) for n in NAMES}
     rows = [[f"[{n}]({n}.md)", meaning[n], _SIZE[n]] for n in NAMES]
     text = (
-        "A collective is two columns: the rank that holds a chunk before and the rank that must hold it after. "
-        "*all* before means that every rank has a contribution and the result is their sum. So one check and one "
-        "bound serve every collective, and one of your own as well (see [schedule files](../../schedule_files.md))."
+        "A collective is two columns: the rank that holds a chunk before and the rank that must hold it "
+        "after. *all* before means that every rank has a contribution and the result is their sum. So one "
+        "check and one bound serve every collective, and one of your own as well (see [schedule "
+        "files](../../schedule_files.md))."
     )
     listed = table(["collective", "", "size D"], rows)
     found["reference/collectives/index.md"] = page("Collectives", text, listed, contents(NAMES))
@@ -42,9 +53,15 @@ def _collective(name: str, meaning: str) -> str:
     other = [a for a, n in ALIASES.items() if n == name]
     spelled = ", ".join(f"`{w}`" for w in (name, name.replace("_", "-"), *other))
     mirror = REVERSE.get(name)
-    about = [f"{meaning[0].upper()}{meaning[1:]}. Written {spelled}; hyphens, underscores and capitals do not matter."]
+    about = [
+        f"{meaning[0].upper()}{meaning[1:]}. Written {spelled}; hyphens, underscores and capitals do not "
+        "matter."
+    ]
     if mirror and mirror != name:
-        about.append(f"Its mirror image, backwards in time and with every send turned round, is [{mirror}]({mirror}.md).")
+        about.append(
+            "Its mirror image, backwards in time and with every send turned round, is "
+            f"[{mirror}]({mirror}.md)."
+        )
     return page(
         name,
         " ".join(about),
@@ -88,9 +105,7 @@ def _after(names: Sequence[str], task: Collective, rank: int) -> str:
 
 def _sizes(name: str) -> str:
     rows = [[n, ratio(per_rank_size(name, n, 1.0)), ratio(busbw_factor(name, n))] for n in _FACTORS]
-    text = (
-        f"The size D is {_SIZE[name]}. With S the size as nccl-tests counts it, algbw = S / t and busbw = factor x algbw."
-    )
+    text = f"The size D is {_SIZE[name]}. With S the size that nccl-tests counts, algbw is S / t."
     return f"{text}\n\n{table(['ranks', 'S / D', 'busbw / algbw'], rows)}"
 
 

@@ -11,11 +11,10 @@ import typer.models
 import hopcast
 from hopcast.cli import _shell
 
-from .markdown import code, console, contents, linked, output, page, prose, table
+from .markdown import code, console, contents, page, prose, table
 
 # Their first example writes a file and prints nothing, or never ends.
 _SILENT = ("explore", "atlas", "serve", "draw")
-_MOST_LINES = 40
 
 
 def pages() -> dict[str, str]:
@@ -24,9 +23,9 @@ def pages() -> dict[str, str]:
     found = {f"reference/commands/{n}.md": _command(n) for n in names}
     rows = [[f"[{n}]({n}.md)", prose(_shell.summary(f))] for n, f in names.items()]
     text = (
-        "One file of `src/hopcast/cli` each. `--format table|json|csv|md` is there on every command that gives rows; "
-        "standard output carries the result only. Exit status: 0 done, 1 the check ran and the answer is no, "
-        "2 bad input (one line that says what would be right), 130 interrupted."
+        "One file of `src/hopcast/cli` each. `--format table|json|csv|md` is there on every command that "
+        "gives rows; standard output carries the result only. Exit status: 0 done, 1 the check ran and "
+        "the answer is no, 2 bad input (one line that says what would be right), 130 interrupted."
     )
     listed = table(["command", ""], rows)
     found["reference/commands/index.md"] = page("Commands", text, listed, contents(names))
@@ -39,7 +38,7 @@ def _command(name: str) -> str:
     text, _, _ = inspect.cleandoc(function.__doc__ or "").partition("\nExample:")
     given, flags = _parameters(function)
     examples = _shell.examples(name)
-    shown = "" if name in _SILENT else _shown(examples[0])
+    shown = "" if name in _SILENT else console(examples[0])
     usage = " ".join([f"hopcast {name}", *(row[0].strip("`") for row in given), "[OPTIONS]"])
     return page(
         name,
@@ -51,15 +50,6 @@ def _command(name: str) -> str:
         "## Arguments\n\n" + table(["argument", "default", ""], given) if given else "",
         "## Options\n\n" + table(["option", "default", ""], flags) if flags else "",
     )
-
-
-def _shown(command: str) -> str:
-    """What a command prints, the beginning of it where that is long."""
-    lines = output(command).rstrip().split("\n")
-    if len(lines) <= _MOST_LINES:
-        return console(command)
-    cut = [*lines[:_MOST_LINES], f"... and {len(lines) - _MOST_LINES} more lines"]
-    return code("\n".join([f"$ {command}", *cut]), "console")
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[list[list[str]], list[list[str]]]:
@@ -106,13 +96,14 @@ def _python() -> str:
         thing = getattr(hopcast, name)
         head, _, rest = inspect.cleandoc(thing.__doc__ or "").partition("\n")
         signature = "" if inspect.isclass(thing) else code(f"hopcast.{name}{_signature(thing)}", "python")
-        parts.append(f"## {name}\n\n{prose(head)}\n\n{signature}\n\n{code(rest.strip(chr(10))) if rest.strip() else ''}")
+        more = code(rest.strip("\n")) if rest.strip() else ""
+        parts.append("\n\n".join(p for p in (f"## {name}", prose(head), signature, more) if p))
     text = (
-        "The verbs of the command line; each takes strings or objects. A result is rows: `str()` is the table, `.rows` "
-        "are plain records, `.to_pandas()` is a frame, and it shows itself in a notebook."
+        "The verbs of the command line; each takes strings or objects. A result is rows: `str()` is the "
+        "table, `.rows` are plain records, `.to_pandas()` is a frame, and it shows itself in a notebook."
     )
-    start = code(inspect.cleandoc(hopcast.__doc__ or "").partition("\n\n>>> ")[2], "python")
-    return page("Python", text, start.replace("```python\n", "```python\n>>> "), *parts).replace("\n\n\n\n", "\n\n")
+    example = inspect.cleandoc(hopcast.__doc__ or "").partition("\n\n>>> ")[2]
+    return page("Python", text, code(f">>> {example}", "python"), *parts)
 
 
 def _signature(function: Callable[..., Any]) -> str:

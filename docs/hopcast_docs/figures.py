@@ -1,95 +1,128 @@
-"""Directives for pictures that are drawn while Sphinx reads: figures of the atlas, and whatever `hopcast draw` draws.
+"""Directives for pictures that are drawn while Sphinx runs.
 
-``{atlas} all_gather1`` is a figure of the atlas with its caption, the command that makes it, and its live page in
-a frame that loads when it is opened. ``{drawing} draw torus:4x4`` is the picture of a command. Both keep what they
-draw in docs/_generated, which is not committed.
+``{atlas} all_gather1`` is a figure of the atlas with its caption, the command that makes it, and its live
+page in a frame that loads when it is opened. ``{gallery} gather`` are all figures of a group, small.
+``{drawing} draw torus:4x4`` is the picture of a command.
+
+All is kept in docs/_generated, which is not committed; of that, the folder extra/ becomes part of the site,
+so that the whole atlas stands in it as well.
 """
 
+import functools
+import json
 import re
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import Directive
-from hopcast import atlas
-from hopcast.verbs.explore import explore
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from .markdown import output
+from hopcast.atlas.site import MANIFEST, atlas
+from hopcast.names import pick
+
+from .markdown import ROOT, output
 
 DRAWN = Path(__file__).parents[1] / "_generated"
+SITE = DRAWN / "extra" / "atlas"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.add_directive("atlas", AtlasFigure)
+    app.add_directive("gallery", Gallery)
     app.add_directive("drawing", Drawing)
-    DRAWN.mkdir(exist_ok=True)
+    app.connect("config-inited", _make)
     return {"version": "1", "parallel_read_safe": False}
 
 
-class Drawing(SphinxDirective):
-    """The picture of a command; its content is the caption."""
+def _make(app: Sphinx, config: Config) -> None:
+    """Make the atlas, unless it is there and newer than the code."""
+    list_ = SITE / MANIFEST
+    newest = max(p.stat().st_mtime for p in (ROOT / "src").rglob("*") if p.is_file())
+    if not list_.exists() or list_.stat().st_mtime < newest:
+        SITE.parent.mkdir(parents=True, exist_ok=True)
+        atlas(SITE)
+    config.html_extra_path = [*config.html_extra_path, str(SITE.parent)]
+
+
+@functools.cache
+def figures() -> dict[str, dict[str, Any]]:
+    """What the atlas says of its figures, by id."""
+    listed = json.loads((SITE / MANIFEST).read_text(encoding="utf-8"))
+    return {entry["id"]: entry for entry in listed}
+
+
+class Picture(SphinxDirective):
+    """A picture with the directive's content as the caption and a command below it."""
 
     required_arguments = 1
     final_argument_whitespace = True
     has_content = True
+
+    def picture(self, path: Path, alt: str, caption: str, command: str) -> nodes.figure:
+        """A figure of a file below docs/."""
+        uri = f"/{path.relative_to(DRAWN.parent).as_posix()}"
+        said, messages = self.state.inline_text(caption, self.lineno)
+        legend = nodes.legend("", nodes.paragraph("", "", nodes.literal(command, command)))
+        image = nodes.image(uri=uri, alt=alt, loading="lazy")
+        return nodes.figure("", image, nodes.caption("", "", *said, *messages), legend)
+
+
+class Drawing(Picture):
+    """The picture of a command."""
 
     def run(self) -> list[nodes.Node]:
         """Draw it."""
         command = f"hopcast {self.arguments[0]}"
         path = DRAWN / f"{re.sub(r'[^a-z0-9]+', '-', self.arguments[0].lower())}.svg"
         output(f"{command} -o {path}")
-        return [_figure(self, path, " ".join(self.content) or command, command)]
+        caption = " ".join(self.content) or command
+        return [self.picture(path, caption, caption, command)]
 
 
-class AtlasFigure(SphinxDirective):
-    """A figure of the atlas; its content is the caption."""
-
-    required_arguments = 1
-    has_content = True
+class AtlasFigure(Picture):
+    """A figure of the atlas, and below it the page on which it moves."""
 
     def run(self) -> list[nodes.Node]:
-        """Draw it, and make its live page where it has one."""
-        figure = atlas.figure(self.arguments[0])
-        picture = figure.picture()
-        path = DRAWN / f"{figure.id}.svg"
-        path.write_text(picture.svg, encoding="utf-8")
-        command = figure.command(figure.takes)
-        found: list[nodes.Node] = [_figure(self, path, figure.title, command)]
-        if picture.live:
-            collective, cluster, size, algorithm = picture.live
-            words = f"hopcast explore {collective} {cluster} --size {size} --algorithm {algorithm}"
-            folder = Path(self.env.app.outdir) / "live"
-            folder.mkdir(parents=True, exist_ok=True)
-            explore(
-                collective, cluster, size=size, algorithm=algorithm, out=folder / f"{figure.id}.html", command=words
-            )
-            found.append(nodes.raw("", _frame(self.env.docname, figure, words), format="html"))
+        """Show it."""
+        known = figures()
+        entry = known[pick("figure", self.arguments[0], known)]
+        found: list[nodes.Node] = [
+            self.picture(SITE / entry["file"], entry["title"], " ".join(self.content), entry["command"])
+        ]
+        if entry["live"]:
+            found.append(nodes.raw("", frame(self.env.docname, entry), format="html"))
         return found
 
 
-def _figure(directive: Directive, path: Path, alt: str, command: str) -> nodes.figure:
-    """A figure of a file, with the directive's content and the command below it."""
-    uri = f"/{path.relative_to(DRAWN.parent).as_posix()}"
-    figure = nodes.figure("", nodes.image(uri=uri, alt=alt, loading="lazy"))
-    caption = nodes.caption()
-    said, _ = directive.state.inline_text(" ".join(directive.content), directive.lineno)
-    caption += said
-    figure += caption
-    legend = nodes.legend("", nodes.paragraph("", "", nodes.literal(command, command)))
-    figure += legend
-    return figure
+class Gallery(Picture):
+    """All figures of a group."""
+
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        """Show them."""
+        box = nodes.container(classes=["gallery"])
+        for entry in figures().values():
+            if entry["group"] == self.arguments[0]:
+                number = f"{entry['number']}. " if entry["number"] else ""
+                box += self.picture(
+                    SITE / entry["file"], entry["title"], f"{number}{entry['title']}", entry["command"]
+                )
+        if not box.children:
+            raise self.error(f"the atlas has no group {self.arguments[0]!r}")
+        return [box]
 
 
-def _frame(docname: str, figure: atlas.Figure, words: str) -> str:
+def frame(docname: str, entry: dict[str, Any]) -> str:
     """The live page, loaded when it is opened. It may run its own scripts and nothing else."""
-    where = f"{'../' * docname.count('/')}live/{figure.id}.html"
+    where = f"{'../' * docname.count('/')}atlas/{entry['live']}"
     return (
         f'<details class="live"><summary>See it move</summary>'
-        f'<p><code>{escape(words)} -o page.html</code>; <a href="{where}">alone on a page</a></p>'
-        f'<iframe sandbox="allow-scripts" loading="lazy" src="{where}" title="{escape(figure.title)}, moving">'
-        f"</iframe></details>"
+        f'<p><a href="{where}">Alone on a page</a></p>'
+        f'<iframe sandbox="allow-scripts" loading="lazy" src="{where}" '
+        f'title="{escape(entry["title"])}, moving"></iframe></details>'
     )

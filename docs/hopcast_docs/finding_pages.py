@@ -15,11 +15,14 @@ def pages() -> dict[str, str]:
     found = {f"reference/findings/{n}.md": _finding(n, m) for n, m in modules.items()}
     listed = [[f"[{n}]({n}.md)", prose((m.__doc__ or "").split("\n")[0])] for n, m in modules.items()]
     text = (
-        "What a good colleague would point out. `predict` says a finding below its table, with the numbers that show "
-        "it and, where there is one, a better command; `--format json` has them in `findings`. "
-        "`tests/test_findings.py` runs the command that has each, one that has it not, and the better one."
+        "What a good colleague would point out. `predict` says a finding below its table, with the "
+        "numbers that show it and, where there is one, a better command; `--format json` has them in "
+        "`findings`. `tests/test_findings.py` runs the command that has each, one that has it not, and "
+        "the better one."
     )
-    found["reference/findings/index.md"] = page("Findings", text, table(["finding", ""], listed), contents(names))
+    found["reference/findings/index.md"] = page(
+        "Findings", text, table(["finding", ""], listed), contents(names)
+    )
     return found
 
 

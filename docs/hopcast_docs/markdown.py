@@ -16,6 +16,7 @@ from hopcast.cli import main
 from hopcast.table import cell
 
 ROOT = Path(__file__).parents[2]
+MOST_LINES = 30
 WARNING = "<!-- Written by docs/generate.py; `make docs` writes it again. -->"
 
 
@@ -42,12 +43,13 @@ def page(title: str, *parts: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A docstring as Markdown: code in single backticks, addresses as links, stars as they are.
+    """A docstring as Markdown: code in single backticks, addresses as links, stars and formulas as they are.
 
-    >>> prose("``a`` costs 2 * b, see https://x.org/y.")
-    '`a` costs 2 \\\\* b, see <https://x.org/y>.'
+    >>> prose("``a`` costs 2 * b\\n+ c, see https://x.org/y.")
+    '`a` costs 2 \\\\* b + c, see <https://x.org/y>.'
     """
     text = inspect.cleandoc(text).replace("``", "`")
+    text = re.sub(r"(?<=[^\n])\n([+=>]) ", r" \1 ", text)  # a formula that goes on is no list
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(p if p.startswith("`") else linked(p.replace("*", "\\*")) for p in parts)
 
@@ -68,12 +70,16 @@ def code(text: str, language: str = "text") -> str:
 
 
 def console(command: str) -> str:
-    """A command and what it prints.
+    """A command and what it prints, the beginning of it where that is long.
 
     Raises:
         ValueError: if the command fails.
     """
-    return code(f"$ {command}\n{output(command)}", "console")
+    lines = output(command).rstrip().split("\n")
+    more = len(lines) - MOST_LINES
+    if more > 1:
+        lines = [*lines[:MOST_LINES], f"... and {more} more lines"]
+    return code("\n".join([f"$ {command}", *lines]), "console")
 
 
 def output(command: str) -> str:

@@ -30,20 +30,22 @@ def _tests() -> ModuleType:
 def pages() -> dict[str, str]:
     """By path in docs/."""
     text = (
-        "The tables of `tests/test_published.py`, where each line is a test that holds all three prices to it. They "
-        "stand here beside what hopcast answers. More problems, one file each: [worked problems](../worked.md)."
+        "The tables of `tests/test_published.py`, where each line is a test that holds all three prices "
+        "to it. They stand here beside what hopcast answers. More problems, one file each: [worked "
+        "problems](../worked.md)."
     )
     return {
         "reference/published.md": page(
             "Published figures, by all three prices",
             text,
             "## Times in units of D / W",
-            "Without latency. Sources: jax-ml scaling-book, chapters TPUs and Sharding; Gordic 2026, Inside TPU and "
-            "GPU clusters; the values of all_to_all were found by brute force over all pairs.",
+            "Without latency. Sources: jax-ml scaling-book, chapters TPUs and Sharding; Gordic 2026, "
+            "Inside TPU and GPU clusters; the values of all_to_all were found by brute force over all "
+            "pairs.",
             _ratios(),
             "## all_reduce of 1 GiB, microseconds",
-            "Links of 45 GB/s and 1 us. Equal to SimGrid (CM02, factors off) and to the closed form of Patarasuk and "
-            "Yuan 2009.",
+            "Links of 45 GB/s and 1 us. Equal to SimGrid (CM02, factors off) and to the closed form of "
+            "Patarasuk and Yuan 2009.",
             _times(),
         )
     }
@@ -61,7 +63,8 @@ def _ratios() -> str:
 def _times() -> str:
     lines = []
     for cluster, algorithm, exact in _tests().ALL_REDUCE:
-        words = f"hopcast predict all_reduce {cluster},bandwidth=45GB/s,latency=1us --size 1GiB --algorithm {algorithm}"
+        where = f"{cluster},bandwidth=45GB/s,latency=1us"
+        words = f"hopcast predict all_reduce {where} --size 1GiB --algorithm {algorithm}"
         ours = [rows(f"{words} --price {p}")[0]["time_us"] for p in _PRICES]
         lines.append([f"`{cluster}`", algorithm, f"{exact:.3f}", *(f"{t:.3f}" for t in ours)])
     return table(["cluster", "algorithm", "published", *_PRICES], lines)

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .atlas.site import atlas as atlas
     from .clusters import cluster as cluster
     from .interpret import CheckError as CheckError
     from .ir.schedule import Schedule as Schedule
@@ -50,6 +51,7 @@ _WHERE = {
     "InputError": "names",
     "Schedule": "ir.schedule",
     "advise": "verbs.advise",
+    "atlas": "atlas.site",
     "build": "verbs.check",
     "bisect": "verbs.bisect",
     "check": "verbs.check",

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from . import algorithms, interpret
 from .ir import algebra
 from .ir.collective import PAIRS
@@ -13,7 +15,8 @@ from .price.steps import steps
 from .question import Question
 from .simulate.flows import is_alike
 
-_MOST_SENDS = 2_000_000  # a schedule of more is tried only where one rank's sends stand for all
+_MOST_CROSSINGS = 8_000_000  # of links, by one send for each pair; with more it is tried only by symmetry
+_PATIENT = 1_024  # ranks of all groups up to which every algorithm that fits is priced
 _SMALL = 3_000  # sends of a schedule that is always simulated
 _SIMULATED = 4  # schedules that `best` simulates send by send: those of least time by steps
 
@@ -90,28 +93,61 @@ def library(question: Question) -> Choice | None:
 
     On TPUs XLA runs rings on wrapped axes, chains on open ones, one colour per rotated axis order on several
     axes, and routes all_to_all and permute directly. That sums and copies over several slices go level by
-    level is assumed.
+    level is assumed. On NVIDIA's GPUs see `_nccl`.
 
     Source: collective_algorithm_config of the TPU compiler, libtpu of jax 0.10.2, read 2026-11.
     """
     group, name = question.group, question.collective
-    if question.cluster.library != "xla" or group.ranks == 1 or (group.switched and not group.levels):
+    if group.ranks == 1:
         return None
-    options: dict[str, str] = {}
-    if name in ("all_to_all", "permute") and not group.levels:
-        chosen = "direct"
-    elif name not in ("all_gather", "reduce_scatter", "all_reduce"):
+    known = {"xla": _xla, "nccl": _nccl}.get(question.cluster.library)
+    found = None if known is None else known(question)
+    if found is None:
         return None
-    elif group.levels:
-        chosen = "hierarchical"
-    elif len(group.axes) > 1:
-        chosen = "multi_axis"
-    elif group.axes[0].wraps:
-        chosen, options = "bidirectional_ring", {"split": "on"}
-    else:
-        chosen = "chain"
+    chosen, options = found
     choice = Choice(algorithms.get(chosen), options, "library")
     return choice if choice.algorithm.valid(name, group, question.hint) is None else None
+
+
+def _xla(question: Question) -> tuple[str, dict[str, str]] | None:
+    group, name = question.group, question.collective
+    if group.switched and not group.levels:
+        return None
+    if name in ("all_to_all", "permute") and not group.levels:
+        return "direct", {}
+    if name not in ("all_gather", "reduce_scatter", "all_reduce"):
+        return None
+    if group.levels:
+        return "hierarchical", {}
+    if len(group.axes) > 1:
+        return "multi_axis", {}
+    return ("bidirectional_ring", {"split": "on"}) if group.axes[0].wraps else ("chain", {})
+
+
+def _nccl(question: Question) -> tuple[str, dict[str, str]] | None:
+    """The shape of what NCCL runs, for large messages.
+
+    Inside a node all_reduce is NVLS where the switch reduces, and everything else of it rings. Between nodes
+    a ring or tree of every channel enters a node by one NIC and leaves it by another, all channels together
+    use all NICs, and sums go over NVLink first: `hierarchical` is that. all_to_all is a send for every pair;
+    between nodes it goes over NVLink to the GPU of the right rail (PXN). NCCL's choice among ring, tree and
+    NVLS by size, its protocols, and the rings it finds where GPUs are joined by cables are not modelled here.
+
+    Source: NVIDIA/nccl v2.30, src/graph/tuning.cc and src/enqueue.cc (which algorithms are enabled where),
+    read 2026-11; NVIDIA 2022, Doubling all2all performance with NCCL 2.12 (PXN).
+    """
+    group, name = question.group, question.collective
+    topology = question.cluster.topology
+    ends = np.maximum(topology.src, topology.dst)[topology.axis == len(topology.axes) - 1]
+    if not group.switched or (ends < topology.chips).any():
+        return None
+    if name == "all_to_all":
+        return ("pxn" if group.levels else "direct"), {}
+    if name not in ("all_gather", "reduce_scatter", "all_reduce"):
+        return None
+    if group.levels:
+        return "hierarchical", {}
+    return ("nvls" if name == "all_reduce" and group.ability == "nvls" else "ring"), {}
 
 
 def candidates(question: Question) -> list[Choice]:
@@ -178,21 +214,26 @@ def best(question: Question, price: str = "", combine: str = "add") -> Answer:
     """
     fits = candidates(question)
     leading: tuple[float, Choice] | None = None
-    found: Answer | None = None
-    others: list[tuple[float, float, Choice]] = []
+    open_ones: list[tuple[Choice, Hint]] = []
     for choice in fits:
         hint = replace(question.hint, options=choice.options)
         cost = choice.algorithm.cost(question.collective, question.group, hint)
         if cost is not None and (price == "formula" or _is_exact(question, choice, hint, price)):
             leading = _better(leading, cost.total(combine), choice)
         elif price != "formula":
-            laid = _laid(question, choice, hint)
-            if price != "steps" and is_alike(laid, question.cluster):
-                tried = of_choice(question, choice, "flows", combine)
-                if leading is None or tried.time < leading[0] * (1 - 1e-12):
-                    leading, found = (tried.time, choice), tried
-            elif _listable(question, choice):
-                others.append((*_by_steps(question, laid), choice))
+            open_ones.append((choice, hint))
+    found: Answer | None = None
+    others: list[tuple[float, float, Choice]] = []
+    # On a pod, following every send is worth the time only if nothing else is known.
+    patient = leading is None or question.group.all_groups.size <= _PATIENT
+    for choice, hint in open_ones:
+        laid = _laid(question, choice, hint)
+        if price != "steps" and is_alike(laid, question.cluster):
+            tried = of_choice(question, choice, "flows", combine)
+            if leading is None or tried.time < leading[0] * (1 - 1e-12):
+                leading, found = (tried.time, choice), tried
+        elif patient and _listable(question, choice):
+            others.append((*_by_steps(question, laid), choice))
     simulated = 0
     for by_steps, least, choice in sorted(others, key=lambda o: o[:2]):
         if leading is not None and least >= leading[0]:
@@ -203,7 +244,10 @@ def best(question: Question, price: str = "", combine: str = "add") -> Answer:
         if price == "steps":
             leading = _better(leading, by_steps, choice)
             continue
-        tried = of_choice(question, choice, price or "flows", combine)
+        try:
+            tried = of_choice(question, choice, price or "flows", combine)
+        except InputError:  # too many sends after all
+            continue
         if leading is None or tried.time < leading[0] * (1 - 1e-12):
             leading, found = (tried.time, choice), tried
     if leading is None:
@@ -240,7 +284,9 @@ def _listable(question: Question, choice: Choice) -> bool:
     """Whether its sends are few enough to be simulated: one for every pair of ranks may not be."""
     n = question.group.ranks
     pairs = question.collective in PAIRS or getattr(choice.algorithm.module, "EVERY_PAIR", False)
-    return not pairs or float(n) * n * len(question.group.all_groups) <= _MOST_SENDS
+    topology = question.cluster.topology
+    hops = sum(a.length / 4 for a in topology.axes) if topology.is_grid else 6.0  # on average, about
+    return not pairs or float(n) * n * len(question.group.all_groups) * max(hops, 1.0) <= _MOST_CROSSINGS
 
 
 def _laid(question: Question, choice: Choice, hint: Hint) -> Schedule:

@@ -22,6 +22,7 @@ from .simulate.symmetry import stepped as stepped_of
 
 PRICES = ("formula", "steps", "flows")
 _MANY = 4_000_000  # sends of one step that are still listed
+_FEWER = 500_000  # the same, where only findings look at the steps
 _DETAILED = 20_000  # sends whose times are kept though a shortcut would do without them: under 0.1 s
 
 
@@ -40,6 +41,7 @@ class Answer:
         steps: The step price; None where its sends are too many to list.
         flows: The simulation, where one was run.
         bound, limit: The least time on the links asked for, and on all.
+        notes: What to say of how the answer was found: a slower engine, a time that is not exact.
     """
 
     question: Question
@@ -186,7 +188,8 @@ def price_of(
     laid = made if own else algebra.lay(made, group.all_groups, cluster.topology.vertices, group.hubs)
     pairs = float(group.ranks) ** 2 * len(group.all_groups)
     stepped = stepped_of(laid, cluster, question.size)
-    if stepped is None and (question.collective not in PAIRS or pairs <= _MANY):
+    many = _FEWER if price == "flows" else _MANY
+    if stepped is None and (question.collective not in PAIRS or pairs <= many):
         stepped = steps(laid, cluster, question.size)
     flowed: Flows | None = None
     if price == "formula":
@@ -194,7 +197,7 @@ def price_of(
             raise InputError(f"{name} has no closed form; use --price steps or flows")
         parts, time = (cost.latency, cost.bandwidth), cost.total(combine)
     elif price == "flows":
-        flowed = simulate(laid, cluster, question.size, detail=_few(laid))
+        flowed = simulate(laid, cluster, question.size, detail=_few(laid), progress=question.progress)
         time, latency = flowed.seconds, flowed.critical_latency()
         parts = (latency, time - latency)
     elif stepped is None:
@@ -205,7 +208,8 @@ def price_of(
         parts, time = (stepped.latency, stepped.bandwidth), stepped.latency + stepped.bandwidth
     used = flowed.load if flowed else stepped.load if stepped else None
     lower, limit = _bounds(question, made, used)
-    return Answer(question, name, source, price, *parts, time, laid, stepped, flowed, lower, limit)
+    notes = (flowed.note,) if flowed is not None and flowed.note else ()
+    return Answer(question, name, source, price, *parts, time, laid, stepped, flowed, lower, limit, notes)
 
 
 def _few(laid: Schedule) -> bool:

@@ -1,5 +1,6 @@
 """What is asked: a collective of some size over some axes of a cluster."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import names
@@ -47,6 +48,7 @@ class Question:
         hint: Root, shift, seed, alpha.
         schedule: The user's own; else an algorithm is chosen.
         said: The size as it was written, ``f32[4096,4096]``; empty where it was a number.
+        progress: Called now and then with the part of a simulation that is done.
         words: Options that make it another question, as on the command line: ``("--dead", "0,0:0,1")``.
     """
 
@@ -60,6 +62,7 @@ class Question:
     schedule: Schedule | None = None
     said: str = ""
     words: tuple[str, ...] = ()
+    progress: Callable[[float], None] | None = None
 
     @property
     def physical_axes(self) -> list[int] | None:

@@ -2,6 +2,7 @@
 //
 //   {"do": "open", "file": "/x/page.html", "hash": "step=3", "width": 1280, "height": 860, "dark": false}
 //   {"do": "open", "url": "http://127.0.0.1:1/x/"}      {"do": "fill", "on": "#field", "text": "8MiB"}
+//   {"do": "select", "on": "#list", "text": "ring"}
 //   {"do": "ask", "code": "window.hopcast.state()"}      {"do": "keys", "keys": ["Space", "ArrowRight"]}
 //   {"do": "hash", "hash": "step=1"}    {"do": "shot", "to": "/x/page.png"}    {"do": "drag", "by": [300, 80]}
 //   {"do": "click", "on": "#play"}      {"do": "tree"}
@@ -40,8 +41,9 @@ const act = {
     page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) errors.push(m.text()); });
     page.on('pageerror', (e) => errors.push(String(e)));
     const url = address || pathToFileURL(file).href;
+    const own = url.split('?')[0];
     page.on('request', (r) => {
-      if (!r.url().startsWith(url) && !r.url().startsWith('data:')) requests.push(r.url());
+      if (!r.url().startsWith(own) && !r.url().startsWith('data:')) requests.push(r.url());
     });
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light', reducedMotion: still ? 'reduce' : 'no-preference' });
@@ -67,6 +69,10 @@ const act = {
   },
   async fill({ on, text }) {
     await page.fill(on, text);
+    await settled();
+  },
+  async select({ on, text }) {
+    await page.selectOption(on, text);
     await settled();
   },
   async drag({ by: [dx, dy], on = '#view0', moves = 20 }) {

@@ -1,8 +1,8 @@
 """The atlas: pictures of how data moves, each made from what hopcast computes, for any numbers.
 
-A file of ``figures/`` that does not begin with an underscore holds ``FIGURES``, one figure or a family of them.
-To add a figure, add a file. Figures 1 to 35 are those of the article, under its file names; the others have
-the number 0.
+A file of ``figures/`` that does not begin with an underscore holds ``FIGURES``, one figure or a family of
+them. To add a figure, add a file. Figures 1 to 35 are those of the article, under its file names; the others
+have the number 0.
 
 Source: Gordic 2026, Inside TPU and GPU clusters, https://www.aleksagordic.com/blog/collective-operations
 """
@@ -10,9 +10,10 @@ Source: Gordic 2026, Inside TPU and GPU clusters, https://www.aleksagordic.com/b
 import functools
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 
 from hopcast import registry
+from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError, pick
 
 Fact = float | int | str | tuple[float, ...]
@@ -43,12 +44,14 @@ class Picture:
         live: Arguments of `hopcast explore` that show the same, collective and cluster first; empty where
             the explorer cannot.
         ask: A command that gives its numbers.
+        schedule: What the live page shows where no algorithm of that name makes it.
     """
 
     svg: str
     facts: Mapping[str, Fact] = field(default_factory=dict)
     live: tuple[str, ...] = ()
     ask: str = ""
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class Figure:
             if key not in able:
                 takes = " and ".join(f"--{a}" for a in able)
                 raise InputError(f"--{key}: figure {self.id} takes {takes or 'no numbers of its own'}")
-        return replace(self.takes, **asked)
+        return Numbers(ranks or self.takes.ranks, size or self.takes.size, on or self.takes.on)
 
     def command(self, numbers: Numbers) -> str:
         """The command line that makes it."""

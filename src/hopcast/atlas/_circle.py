@@ -14,7 +14,9 @@ from hopcast.ir.schedule import Schedule
 Pair = tuple[int, int]
 
 
-def node(canvas: Sketch, x: float, y: float, radius: float, names: Sequence[str], switch: str = "") -> list[Box]:
+def node(
+    canvas: Sketch, x: float, y: float, radius: float, names: Sequence[str], switch: str = ""
+) -> list[Box]:
     """GPUs on a circle, and the switch in the middle where it has a name; gives the boxes of the GPUs."""
     size = 9.5 if radius > 60 else 8.5
     wide = max(26.0, max(len(n) for n in names) * size * 0.72)
@@ -29,12 +31,16 @@ def node(canvas: Sketch, x: float, y: float, radius: float, names: Sequence[str]
     return boxes
 
 
-def chords(canvas: Sketch, boxes: Sequence[Box], pairs: Sequence[Pair], *, width: float = 1.8, coloured: bool = True) -> None:
+def chords(
+    canvas: Sketch, boxes: Sequence[Box], pairs: Sequence[Pair], *, width: float = 1.8, coloured: bool = True
+) -> None:
     """An arrow for each send, in the colour of its source."""
     both = {(d, s) for s, d in pairs}
     for s, d in pairs:
         aside = 3.0 if (s, d) in both else 0.0
-        canvas.link(boxes[s], boxes[d], theme.route_number(s) if coloured else 1, width=width, aside=aside, gap=2.5)
+        canvas.link(
+            boxes[s], boxes[d], theme.route_number(s) if coloured else 1, width=width, aside=aside, gap=2.5
+        )
 
 
 def pairs_of(schedule: Schedule, step: int) -> list[Pair]:

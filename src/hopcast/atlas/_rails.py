@@ -99,7 +99,14 @@ def inside(canvas: Sketch, where: Nodes, sends: Iterable[Send], *, width: float 
             canvas.arrow(((x + move, start), (x + move, end)), 1, width=width, size=5)
             continue
         out = a.left - 8
-        canvas.arrow(((a.left - 1, y), (out, y), (out, z), (b.left - 1, z)), 1, width=width, size=6, layer=LINES, radius=4)
+        canvas.arrow(
+            ((a.left - 1, y), (out, y), (out, z), (b.left - 1, z)),
+            1,
+            width=width,
+            size=6,
+            layer=LINES,
+            radius=4,
+        )
 
 
 def fan(canvas: Sketch, where: Nodes, src: int, gpus: Iterable[int]) -> None:
@@ -110,4 +117,6 @@ def fan(canvas: Sketch, where: Nodes, src: int, gpus: Iterable[int]) -> None:
         y, z = (a.top + a.bottom) / 2, (b.top + b.bottom) / 2
         out = a.left - 9
         colour = theme.route_number(dst % where.gpus)
-        canvas.arrow(((a.left - 1, y), (out, y), (out, z), (b.left - 1, z)), colour, width=1.8, size=6, radius=3)
+        canvas.arrow(
+            ((a.left - 1, y), (out, y), (out, z), (b.left - 1, z)), colour, width=1.8, size=6, radius=3
+        )

@@ -31,12 +31,10 @@ def stepped(
     return priced(t, svg, collective, cluster, algorithm, size)
 
 
-def priced(
-    t: Timing, svg: str, collective: str, cluster: str, algorithm: str | Own, size: str
-) -> Picture:
+def priced(t: Timing, svg: str, collective: str, cluster: str, algorithm: str | Own, size: str) -> Picture:
     """The picture with its numbers, its command and its live page."""
     if not isinstance(algorithm, str):
-        return Picture(svg, t.facts, (), "")
+        return Picture(svg, t.facts, (collective, cluster, size, ""), "", t.schedule)
     words = (collective, cluster, "--size", size, "--algorithm", algorithm)
     ask = shlex.join(["hopcast", "predict", *words])
     return Picture(svg, t.facts, (collective, cluster, size, algorithm), ask)

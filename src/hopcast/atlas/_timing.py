@@ -52,7 +52,9 @@ class Timing:
         how = f"{show_size(self.size)} at {show_rate(self.rate)}"
         if max(three) - min(three) < 1e-6 * max(three):
             return f"{show_seconds(self.formula)} for {how}; formula, steps and flows agree"
-        said = [f"{show_seconds(t)} by {n}" for n, t in zip(("formula", "steps", "flows"), three, strict=True)]
+        said = [
+            f"{show_seconds(t)} by {n}" for n, t in zip(("formula", "steps", "flows"), three, strict=True)
+        ]
         return f"for {how} {', '.join(said)}"
 
     @property

@@ -85,6 +85,14 @@ MoeOption = Annotated[
         "skew=zipf:1.0,seed=1,phase=dispatch; tokens are those of each chip.",
     ),
 ]
+WithOption = Annotated[
+    str | None,
+    typer.Option(
+        "--with",
+        metavar="OTHER",
+        help="Another collective at the same time: 'all_gather:1GiB over gpu by ring'; a row for each.",
+    ),
+]
 OverOption = Annotated[
     str | None,
     typer.Option(
@@ -119,6 +127,9 @@ RootOption = Annotated[
     str, typer.Option("--root", metavar="RANK", help="The root of a rooted collective: 5, or 3,3.")
 ]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
+NoShortcutOption = Annotated[
+    bool, typer.Option("--no-shortcut", help="Simulate every send, also where one rank's stand for all.")
+]
 OutOption = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of stdout.")
 ]

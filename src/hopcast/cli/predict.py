@@ -25,6 +25,7 @@ def command(
     dead: o.DeadOption = None,
     matrix: o.MatrixOption = None,
     moe: o.MoeOption = None,
+    beside: o.WithOption = None,
     seed: o.SeedOption = 0,
     format: o.FormatOption = o.Format.TABLE,
 ) -> None:
@@ -40,28 +41,32 @@ def command(
       hopcast predict all_reduce torus:16x16,bandwidth=45GB/s --size 1GiB --algorithm all
       hopcast predict all_to_all_v gb200-nvl72 --moe tokens=512,hidden=7168,experts=256,top=8,skew=zipf:1.0
       hopcast predict all_to_all ring:16,bandwidth=45GB/s,latency=1us --size 1MiB --per-rank --price flows
+      hopcast predict all_reduce dgx-h100:2 --size 1GiB --over node --with "all_gather:1GiB over gpu"
     """
-    from hopcast.cli import _output
+    from hopcast.cli import _output, _progress
     from hopcast.verbs.predict import predict
 
-    result = predict(
-        collective,
-        o.one_cluster(cluster, on),
-        size=size,
-        over=over,
-        mesh=mesh,
-        order=order,
-        algorithm=algorithm,
-        price=price or "",
-        combine=combine,
-        per_rank=per_rank,
-        root=root,
-        shift=shift,
-        seed=seed,
-        explain=explain,
-        slow=slow or [],
-        dead=dead or [],
-        matrix=matrix,
-        moe=moe,
-    )
+    with _progress.Progress() as progress:
+        result = predict(
+            collective,
+            o.one_cluster(cluster, on),
+            size=size,
+            over=over,
+            mesh=mesh,
+            order=order,
+            algorithm=algorithm,
+            price=price or "",
+            combine=combine,
+            per_rank=per_rank,
+            root=root,
+            shift=shift,
+            seed=seed,
+            explain=explain,
+            slow=slow or [],
+            dead=dead or [],
+            matrix=matrix,
+            moe=moe,
+            beside=beside,
+            progress=progress,
+        )
     _output.show(result, format, context.obj)

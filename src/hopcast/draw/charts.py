@@ -86,7 +86,8 @@ def plot(canvas: Sketch, box: Box, curves: Sequence[Curve], x: Scale, y: Scale, 
         canvas: Where.
         box: Of the area between the axes; numbers and names stand outside it.
         curves: The lines.
-        x, y: The scales.
+        x: Scale across.
+        y: Scale upwards.
         title: Above it.
     """
     canvas.rect(box, "panel", layer=BACK)
@@ -134,8 +135,8 @@ def _names(canvas: Sketch, box: Box, ends: list[tuple[float, str, int]]) -> None
 
 
 def bars(
-    canvas: Sketch, left: float, top: float, rows: Sequence[tuple[str, float, str, str]], *, room: float = 320.0,
-    names: float = 0.0, high: float = 20.0, gap: float = 8.0, most: float = 0.0,
+    canvas: Sketch, left: float, top: float, rows: Sequence[tuple[str, float, str, str]], *,
+    room: float = 320.0, names: float = 0.0, high: float = 20.0, gap: float = 8.0, most: float = 0.0,
 ) -> Box:  # fmt: skip
     """Horizontal bars from a common zero: name, amount, what stands behind it, and the bar's class.
 

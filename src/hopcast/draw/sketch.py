@@ -28,7 +28,9 @@ class Sketch(Canvas):
         box = Box(x - radius, y - radius, x + radius, y + radius)
         self.rect(box, cls, round_by=radius, layer=layer)
         if text:
-            self.middle_text(box, text, size=size, cls="on" if cls.startswith("c") and len(cls) == 2 else "ink")
+            self.middle_text(
+                box, text, size=size, cls="on" if cls.startswith("c") and len(cls) == 2 else "ink"
+            )
         return box
 
     def box(
@@ -122,7 +124,7 @@ def middle_of(box: Box) -> Point:
 
 
 def round_places(n: int, x: float, y: float, radius: float, turn: float = 0.0) -> list[Point]:
-    """n points on a circle, the first on top, clockwise.
+    """N points on a circle, the first on top, clockwise.
 
     >>> [(round(a), round(b)) for a, b in round_places(4, 0, 0, 10)]
     [(0, -10), (10, 0), (0, 10), (-10, 0)]

@@ -26,8 +26,8 @@ class Cell:
 
 
 def draw_table(
-    canvas: Sketch, columns: Sequence[Sequence[str]], rows: Sequence[tuple[str, Sequence[Cell]]], left: float = 0,
-    top: float = 0,
+    canvas: Sketch, columns: Sequence[Sequence[str]], rows: Sequence[tuple[str, Sequence[Cell]]],
+    left: float = 0, top: float = 0,
 ) -> Box:  # fmt: skip
     """A table on a canvas.
 
@@ -41,9 +41,9 @@ def draw_table(
     names = max(width(name, 11, True) for name, _ in rows)
     wide = [max(names, *(width(line, 10, True) for line in columns[0]))]
     for i, head in enumerate(columns[1:]):
-        cells = [r[i] for _, r in rows]
-        inside = [width(c.head, 12, c.strong) for c in cells]
-        inside += [width(line, 9.5) for c in cells for line in c.lines]
+        mine = [r[i] for _, r in rows]
+        inside = [width(c.head, 12, c.strong) for c in mine]
+        inside += [width(line, 9.5) for c in mine for line in c.lines]
         wide.append(max([*inside, *(width(line, 10, True) for line in head)]))
     edges = [left]
     for w in wide:
@@ -54,7 +54,12 @@ def draw_table(
     for i, head in enumerate(columns):
         for k, line in enumerate(head):
             canvas.text(
-                edges[i] + _PAD, y + 18 + 14 * k, line, size=10, cls="bold" if k == 0 else "ink", anchor="start"
+                edges[i] + _PAD,
+                y + 18 + 14 * k,
+                line,
+                size=10,
+                cls="bold" if k == 0 else "ink",
+                anchor="start",
             )
     y += high
     for r, (name, cells) in enumerate(rows):

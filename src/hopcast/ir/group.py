@@ -34,6 +34,8 @@ class Group:
         hubs: The switches of each group, as vertices; switch j is local vertex n + j. None known: k = 0.
         above: Local vertex of the switch above each rank and switch, -1 at the top; empty with levels.
         ability: How these switches reduce and multicast: ``nvls``, ``sharp``, or empty if they do not.
+        links: ``int32[l, 2]``, local src and dst of every link between two ranks that is alive in all groups;
+            None where nobody said: then it has those of its axes.
     """
 
     axes: tuple[Axis, ...]
@@ -48,6 +50,7 @@ class Group:
     hubs: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     above: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     ability: str = ""
+    links: Ints | None = None
 
     @property
     def own_hubs(self) -> bool:

@@ -205,7 +205,21 @@ def group(cluster: Cluster, mesh: Mesh, over: Sequence[str] = ()) -> Group:
     outside = [i for i in range(len(mesh.names)) if i not in inside]
     ranks = math.prod(mesh.shape[i] for i in inside)
     all_groups = np.ascontiguousarray(mesh.chips.transpose(outside + inside).reshape(-1, ranks), np.int32)
-    return _group(cluster, mesh, inside, all_groups)
+    found = _group(cluster, mesh, inside, all_groups)
+    return replace(found, links=_links(cluster.topology, found.all_groups))
+
+
+def _links(topology: Topology, groups: Ints) -> Ints:
+    """Local ends of the links between two ranks of a group that are alive in every group."""
+    n = groups.shape[1]
+    whose, local = np.full((2, topology.vertices), -1, np.int64)
+    whose[groups], local[groups] = np.arange(len(groups))[:, None], np.arange(n)
+    src, dst = topology.src, topology.dst
+    inside = (whose[src] >= 0) & (whose[src] == whose[dst]) & (topology.bandwidth > 0)
+    each = np.unique((whose[src[inside]] * n + local[src[inside]]) * n + local[dst[inside]]) % (n * n)
+    pair, often = np.unique(each, return_counts=True)
+    pair = pair[often == len(groups)]
+    return np.stack(np.divmod(pair, n), 1).astype(np.int32)
 
 
 def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) -> Group:

@@ -2,7 +2,8 @@
 
 Two addresses, both under the token: ``GET /TOKEN/`` is the page, ``POST /TOKEN/ask`` a question. A question
 is answered as lines of JSON while it is worked on: ``{"say": ..., "seconds": ...}``, and last
-``{"error": ...}`` or ``{"data": ...}``. Closing the connection takes the question back.
+``{"error": ...}`` or ``{"data": ...}``. Closing the connection takes the question back. A request that is
+refused, or no question, has another status than 200 and ``{"error": ...}`` only.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,7 +22,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .asked import Asked, read
+from hopcast.names import InputError
+
+from .asked import Asked, names_only, read
 from .pool import BusyError, Pool
 from .work import explain
 
@@ -137,6 +141,11 @@ class App:
         return StreamingResponse(self._lines(request, asked), 200, _HEADERS, "application/x-ndjson")
 
     async def _lines(self, request: Request, asked: Asked) -> AsyncGenerator[bytes, None]:
+        try:
+            names_only(asked)
+        except InputError as error:
+            yield _line({"error": str(error)})
+            return
         known = self._known.get(asked)
         if known is not None:
             self._known.move_to_end(asked)
@@ -150,13 +159,17 @@ class App:
                     self._keep(asked, event)
                     yield _data(event)
                 else:
-                    yield json.dumps(event).encode() + b"\n"
+                    yield _line(event)
 
     def _keep(self, asked: Asked, data: bytes) -> None:
         """Remember an answer, so that reloading the page costs nothing; the oldest are forgotten."""
         self._known[asked] = data
         while len(self._known) > _KEPT or sum(map(len, self._known.values())) > _KEPT_BYTES:
             self._known.popitem(last=False)
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record).encode() + b"\n"
 
 
 def _data(data: bytes) -> bytes:

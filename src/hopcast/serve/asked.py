@@ -78,13 +78,10 @@ def read(body: bytes | str) -> Asked:
     """The question in a request's body, a JSON object whose keys are the attributes of `Asked`.
 
     Raises:
-        InputError: for what is no such object, too long, or the name of a file.
+        InputError: for what is no such object or too long.
 
-    >>> read('{"cluster": "ring:8", "size": "1MiB"}').cluster
-    'ring:8'
-    >>> read('{"collective": "mine.py:ring"}')
-    Traceback (most recent call last):
-    hopcast.names.InputError: 'mine.py:ring' is a file, and the server opens none; run hopcast explore for it
+    >>> read('{"cluster": "ring:8", "dead": ["0:1"]}').words[2:]
+    ['all_gather', 'ring:8', '--size', '8MiB', '--dead', '0:1']
     """
     try:
         given = json.loads(body)
@@ -96,9 +93,7 @@ def read(body: bytes | str) -> Asked:
         if key not in _KEYS:
             raise InputError(f"no key {key[:MOST_TEXT]!r} in a question; there is: {', '.join(_KEYS)}")
     words: dict[str, Any] = {k: (_cables if k in _MANY else _text)(k, v) for k, v in given.items()}
-    found = Asked(**words)
-    _refuse_files(found)
-    return found
+    return Asked(**words)
 
 
 def _text(key: str, value: object) -> str:
@@ -119,8 +114,16 @@ def _cables(key: str, value: object) -> tuple[str, ...]:
     return tuple(_text(key, v) for v in value)
 
 
-def _refuse_files(asked: Asked) -> None:
-    """Only names: of a collective, of a family with its shape, of an algorithm."""
+def names_only(asked: Asked) -> None:
+    """Whether the words are names: of a collective, of a family with its shape, of an algorithm.
+
+    Raises:
+        InputError: for a file, for what is neither, and for a shape that no page shows.
+
+    >>> names_only(Asked("mine.py:ring"))
+    Traceback (most recent call last):
+    hopcast.names.InputError: 'mine.py:ring' is a file, and the server opens none; run hopcast explore for it
+    """
     if is_schedule(asked.collective) or any(s in asked.collective for s in "/\\:."):
         raise _file(asked.collective)
     collective_name(asked.collective)

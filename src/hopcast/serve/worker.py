@@ -12,16 +12,18 @@ import os
 import queue
 import sys
 import threading
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
-from hopcast.serve.asked import read
+from hopcast.serve.asked import names_only, read
 from hopcast.serve.work import MOST_PAGE, answer, explain
 
-# A page of 9,216 chips takes 0.5 GB; what takes more than this would take longer than anyone waits.
+# A page of 9,216 chips takes under 1 GiB; what needs more than this would take longer than anyone waits.
 MOST_MEMORY = 6 * 2**30
+LEAST_MEMORY = 2**30
+_PART = 4  # of the machine's memory, for there are as many processes at most
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Answer until the input ends."""
     _limit_memory()
     # Whatever a library prints must not get between the answers.
@@ -29,9 +31,11 @@ def main() -> None:
     os.dup2(2, 1)
     questions: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(questions,), daemon=True).start()
-    _write(out, {"say": "ready"})
-    while True:
-        _one(questions.get(), out)
+    with contextlib.suppress(BrokenPipeError):  # the server is gone
+        _write(out, {"say": "ready"})
+        while True:
+            _one(questions.get(), out)
+    os._exit(0)
 
 
 def _listen(questions: "queue.SimpleQueue[bytes]") -> None:
@@ -43,7 +47,9 @@ def _listen(questions: "queue.SimpleQueue[bytes]") -> None:
 
 def _one(line: bytes, out: BinaryIO) -> None:
     try:
-        found = answer(read(line), lambda text: _write(out, {"say": text}))
+        asked = read(line)
+        names_only(asked)
+        found = answer(asked, lambda text: _write(out, {"say": text}))
         data = json.dumps(found, separators=(",", ":"), allow_nan=False).encode()
     except Exception as error:  # the server turns it into an answer and the process goes on
         _write(out, {"error": explain(error)})
@@ -65,7 +71,9 @@ def _limit_memory() -> None:
     except ImportError:  # Windows has no such limits
         return
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        most = min(MOST_MEMORY, max(LEAST_MEMORY, whole // _PART))
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 if __name__ == "__main__":

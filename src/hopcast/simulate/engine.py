@@ -8,101 +8,35 @@ filling is the same up to that level with and without the change.
 Source: Bertsekas and Gallager 1992, Data Networks, section 6.5.2 (progressive filling).
 """
 
-from typing import NamedTuple
-
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
 from . import heap
+from .state import (
+    DONE,
+    DUE,
+    ENDS,
+    EVENTS,
+    FLAT,
+    FLOWING,
+    FREE,
+    FRESH,
+    HOT,
+    LEFT,
+    LOOSE,
+    OPENS,
+    WORK,
+    Floats,
+    Items,
+    Longs,
+    Marks,
+    State,
+)
 
-Items = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Marks = npt.NDArray[np.int8]
-
-WAITING, FLOWING, FREE, DONE = 0, 1, 2, 3  # states of a piece; FREE while its rate is being found
-OPENS, ENDS, DUE, EVENTS, LEFT, WORK, FRESH, HOT, LOOSE, FLAT = range(10)  # places in ``tally``
 _SAME = 1e-12  # events closer than this part of the clock are one, as in the reference
 
-# Functions that run once for each event take the whole state and bind what they use to names: to fetch an array from
-# a tuple costs as much as to look into it. Those that run for each piece are inlined and take single arrays.
-
-
-class State(NamedTuple):
-    """All arrays of a run. A piece is one flow; a send is one or more pieces; a node is a send or a gate.
-
-    Shapes: p pieces, s sends, n nodes, m links, r routes, x crossings of all routes, c crossings of all
-    pieces.
-
-    Attributes:
-        hop: ``int64[r + 1]``: route i crosses ``link[hop[i]:hop[i + 1]]``, each ``times`` times.
-        capacity: ``float64[m]``.
-        route, send, volume, lag: ``[p]``: of each piece its route, send, bytes and latency.
-        first: ``int64[s + 1]``: pieces of send i are ``first[i]`` to ``first[i + 1] - 1``.
-        after: ``float64[s]``: seconds of reducing.
-        arc: ``int64[n + 1]``: node i is waited for by ``target[arc[i]:arc[i + 1]]``.
-        pending: ``int32[n]``: arcs that a node still waits for.
-        ready, start, end, blame, pieces: ``[s]``; pieces are those still to arrive.
-        status, rest, rate, since, opens, finish: ``[p]``; rest is what was left at ``since``; opens is when
-            the first byte leaves, and later the end that a new rate gives.
-        seat: ``int64[m + 1]``: the pieces that flow over link l are in ``seated[seat[l]:seat[l] +
-            taken[l]]``.
-        users, room, share: ``[m]`` of one filling; crowd counts all flows of a link.
-        hot: Links to look at; ``is_hot`` marks them.
-        free: Pieces whose rate is being found; fresh: pieces that began in this event.
-        tally: ``int64[10]``: heap sizes and counters, by the names above; FLAT says that the heap of ends is
-            a mere list, as it is while most rates change at every event.
-        clock: ``float64[2]``: now, and the lowest level at which something changed.
-    """
-
-    hop: Longs
-    link: Items
-    times: Items
-    capacity: Floats
-    route: Items
-    send: Items
-    volume: Floats
-    lag: Floats
-    first: Longs
-    after: Floats
-    arc: Longs
-    target: Items
-    pending: Items
-    ready: Floats
-    start: Floats
-    end: Floats
-    blame: Items
-    pieces: Items
-    status: Marks
-    rest: Floats
-    rate: Floats
-    since: Floats
-    opens: Floats
-    finish: Floats
-    seat: Longs
-    seated: Items
-    weight: Items
-    taken: Items
-    crowd: Longs
-    users: Longs
-    room: Floats
-    share: Floats
-    is_hot: Marks
-    hot: Items
-    free: Items
-    fresh: Items
-    stack: Items
-    links_heap: Items
-    links_where: Items
-    opens_heap: Items
-    opens_where: Items
-    ends_heap: Items
-    ends_where: Items
-    due_heap: Items
-    due_where: Items
-    tally: Longs
-    clock: Floats
+# Functions that run once for each event bind the arrays they use to names, for to fetch one from the state
+# costs as much as to look into it. Those that run for each piece are inlined, or take single arrays.
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -153,7 +87,7 @@ def _first_end(finish: Floats, ends_heap: Items, tally: Longs) -> float:
     if tally[ENDS] == 0:
         return np.inf
     if tally[FLAT] == 0:
-        return finish[ends_heap[0]]
+        return float(finish[ends_heap[0]])
     first = np.inf
     tally[WORK] += tally[ENDS]
     for i in range(tally[ENDS]):
@@ -274,8 +208,8 @@ def _receive(s: State, send: int, now: float) -> None:
 
 @nb.njit(cache=True)
 def _release(
-    send: int, now: float, ready: Floats, first: Longs, opens: Floats, lag: Floats, heaped: Items, where: Items,
-    tally: Longs,
+    send: int, now: float, ready: Floats, first: Longs, opens: Floats, lag: Floats,
+    heaped: Items, where: Items, tally: Longs,
 ) -> None:  # fmt: skip
     """A send is ready: its pieces begin after their latency."""
     ready[send] = now
@@ -406,7 +340,8 @@ def _fill(s: State) -> None:
 
 @nb.njit(cache=True, error_model="numpy")
 def _rank(
-    tally: Longs, hot: Items, is_hot: Marks, room: Floats, users: Longs, share: Floats, heaped: Items, where: Items
+    tally: Longs, hot: Items, is_hot: Marks, room: Floats, users: Longs, share: Floats,
+    heaped: Items, where: Items,
 ) -> int:  # fmt: skip
     """A heap of the links with users, by their equal shares. How many they are."""
     links = 0

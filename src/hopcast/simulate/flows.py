@@ -20,7 +20,7 @@ import numpy as np
 from hopcast.interpret import cells
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.schedule import Schedule, Sends, join, sends
-from hopcast.ir.topology import Floats
+from hopcast.ir.topology import Floats, Ints
 from hopcast.names import InputError
 
 from . import network, plain, reference, relay, symmetry
@@ -29,6 +29,7 @@ from .network import Longs, Problem
 from .ran import Ran
 from .stuck import explain
 
+MOST_CROSSINGS = 60_000_000  # of links, 16 bytes each in the engine and as much again on the way there
 MOST_SENDS = 8_000_000  # about 3 GiB; of sends that all wait for nothing the engine takes as many again
 _PATIENCE = (
     10_000  # array operations, about half a second: as long as it takes to load numba (2 cores, 2026-11)
@@ -44,11 +45,13 @@ class Flows(reference.Flows):
         how: Which way was taken, in words.
         solved: Sends that were simulated one by one.
         latency: Seconds of the critical path in which a send waits for its first byte.
+        note: What whoever reads the time has to know; mostly nothing.
     """
 
     how: str = ""
     solved: int = 0
     latency: float = 0.0
+    note: str = ""
 
     @property
     def detailed(self) -> bool:
@@ -123,11 +126,12 @@ def finished(
     if ran.left.any():
         raise InputError(explain(schedule, cluster, rows, step, problem, ran))
     how = f"every send: {len(rows):,}, {problem.pieces:,} flows"
+    note = ""
     if ran.window:
-        how += f"; flows that ended within {ran.window:.0%} of each other handed on what they left together"
+        note = f"flows: nearly all end at different times; those within {ran.window:.0%} were taken together"
     return Flows(
         ran.seconds, problem.load(), ran.ready, ran.start, ran.end, ran.blame, step, rows, ran.events,
-        how, len(rows), ran.latency(),
+        how, len(rows), ran.latency(), note,
     )  # fmt: skip
 
 
@@ -186,10 +190,11 @@ def _has_numba() -> bool:
 def _by_reference(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> Flows:
     """The definition itself, where nothing can be compiled."""
     r = reference.simulate(schedule, cluster, size, gamma)
-    how = "the reference engine, slower: numba is not installed"
+    how = "the reference engine: every send"
+    note = "flows: numba is not installed, so the slower reference engine answers"
     return Flows(
         r.seconds, r.load, r.ready, r.start, r.end, r.blame, r.step, r.rows, r.events, how, len(r.rows),
-        r.critical_latency(),
+        r.critical_latency(), note,
     )  # fmt: skip
 
 
@@ -215,6 +220,7 @@ def problem(
     from . import arcs_engine  # compiled, as `general` is
 
     pair, src, dst = network.pairs(rows, max(schedule.vertices, cluster.topology.vertices))
+    _fits(schedule, cluster, src, dst, len(rows))
     found = network.paths(cluster, src, dst)
     volume = schedule.bytes(rows, size)
     vertices = max(schedule.vertices, cluster.topology.vertices)
@@ -228,6 +234,23 @@ def problem(
         lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
         wait = arcs(step, read, write, lane)
     return Problem(cluster.topology.bandwidth, found, pair, volume, gamma * volume * (rows.op == 1), wait)
+
+
+def _fits(schedule: Schedule, cluster: Cluster, src: Ints, dst: Ints, sends: int) -> None:
+    """Whether all links that all sends cross can be listed, judged by a sample of the pairs.
+
+    Raises:
+        InputError: if they are too many.
+    """
+    if len(src) < 10_000:
+        return
+    some = np.linspace(0, len(src) - 1, 1000).astype(np.int64)
+    crossings = len(network.paths(cluster, src[some], dst[some]).link) / 1000 * sends
+    if crossings > MOST_CROSSINGS:
+        raise InputError(
+            f"flows that cross about {crossings:,.0f} links in all ({schedule!r}) are too many where ranks or "
+            f"links differ, more than {MOST_CROSSINGS:,}; use --price steps"
+        )
 
 
 def _wave(problem: Problem) -> float | None:

@@ -9,36 +9,38 @@ from hopcast.ir.topology import Floats
 from . import engine
 from .network import Problem
 from .ran import Ran
+from .state import EVENTS, LEFT, WORK, Items, State
 
-# Crossings looked at before Python has its turn: about half a second (2 cores, 2026-11).
-_SLICE = 25_000_000
-# Where nearly every flow ends at a time of its own and that changes all rates, each of thousands of events looks at
-# all crossings: hopeless beyond some 20,000 flows. So after _EXACT crossings, if events have looked at more than _DENSE
-# each, ends within a hundredth of the clock are taken together (see `engine.run`). 1,024 GPUs, hashed routes, all to
-# all, 1,047,552 flows: the same time as by the busiest link to 1e-7 (2026-11).
-_EXACT, _DENSE, WINDOW = 25_000_000, 20_000, 0.01
+_SLICE = 5_000_000  # crossings looked at before Python has its turn: about a quarter of a second (2 cores, 2026-11)
+# Where nearly every flow ends at a time of its own and that changes all rates, each of thousands of events looks
+# at all crossings: hopeless beyond some 20,000 flows. So after as many crossings as are looked at in some seconds,
+# if events have looked at more than _DENSE each, ends within a few hundredths of the clock are taken together (see
+# `engine.run`). All to all of 1,024 GPUs, hashed routes, a million flows: for windows of 0.01 and 0.03 the time
+# is that of the busiest link and its latency, to 1e-7 (2026-11).
+_EXACT, _HUGE, _EXACT_HUGE = 200_000_000, 1_000_000, 10_000_000
+_DENSE, WINDOW = 20_000, 0.03
 Progress = Callable[[float], None]
 
 
-def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE, exact: int = _EXACT) -> Ran:
+def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE) -> Ran:
     """Simulate all sends.
 
     Args:
         problem: What there is to send.
         progress: Called now and then with the part of the sends that have been received.
         slice: Crossings to look at between two calls of ``progress``.
-        exact: Crossings to look at before ends are taken together; see ``WINDOW``.
     """
     state = _state(problem)
+    exact = _EXACT if len(state.seated) <= _HUGE else _EXACT_HUGE
     sends = len(problem.volume)
     engine.begin(state)
     window = 0.0
     while not engine.run(state, slice, window):
-        work, events = int(state.tally[engine.WORK]), int(state.tally[engine.EVENTS])
+        work, events = int(state.tally[WORK]), int(state.tally[EVENTS])
         if work > exact and work > _DENSE * events:
             window = WINDOW
         if progress is not None:
-            progress(1.0 - int(state.tally[engine.LEFT]) / sends)
+            progress(1.0 - int(state.tally[LEFT]) / sends)
     # Its pieces have arrived and its reducing is over.
     left = (state.pieces > 0) | (state.due_where >= 0)
     return Ran(
@@ -47,12 +49,12 @@ def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE,
         state.end,
         state.blame.astype(np.int64),
         left,
-        int(state.tally[engine.EVENTS]),
+        int(state.tally[EVENTS]),
         window,
     )
 
 
-def _state(problem: Problem) -> engine.State:
+def _state(problem: Problem) -> State:
     paths, links, sends = problem.paths, len(problem.capacity), len(problem.volume)
     first, send, route = problem.spread()
     pieces, many = len(send), np.diff(first)
@@ -65,12 +67,12 @@ def _state(problem: Problem) -> engine.State:
     def floats(n: int) -> Floats:
         return np.zeros(n)
 
-    def items(n: int, value: int = 0) -> engine.Items:
+    def items(n: int, value: int = 0) -> Items:
         return np.full(n, value, np.int32)
 
     tally = np.zeros(10, np.int64)
-    tally[engine.LEFT] = sends
-    return engine.State(
+    tally[LEFT] = sends
+    return State(
         hop=paths.hop, link=paths.link, times=paths.times, capacity=problem.capacity,
         route=route.astype(np.int32), send=send.astype(np.int32),
         volume=problem.volume[send] * paths.weight[route], lag=paths.lag[route],

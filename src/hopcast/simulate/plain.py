@@ -101,13 +101,15 @@ class _Plain:
             self.blame[target[is_send]] = cause[is_send]
             free.append(target[is_send])
             front, by = target[~is_send], cause[~is_send]
-        return np.concatenate(free) if free else np.zeros(0, np.int64)
+        free.append(np.zeros(0, np.int64))
+        freed: Longs = np.concatenate(free)
+        return freed
 
     def _release(self, sends: Longs, now: float) -> Longs:
         self.ready[sends] = now
         many = self.first[sends + 1] - self.first[sends]
         nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-        piece = np.repeat(self.first[sends], many) + nth
+        piece: Longs = np.repeat(self.first[sends], many) + nth
         self.opens[piece] = now + self.lag[piece]
         return piece
 

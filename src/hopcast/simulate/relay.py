@@ -25,6 +25,7 @@ from .network import Longs
 from .symmetry import touches
 
 Progress = Callable[[float], None]
+Waits = tuple[Longs, Longs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +157,7 @@ def _plan(
 ) -> Plan:
     read, write = touches(orbit, schedule.chunks)
     data, clobber = (earlier(a, b, orbit.step) for a, b in ((write, read), (read, write)))
+    data, clobber = _needed([ways[w].to for w in way.tolist()], data, clobber)
     other, waits = (np.concatenate([data[i], clobber[i]]) for i in (0, 1))
     at = np.repeat([1, 0], [len(data[0]), len(clobber[0])]).astype(np.int8)
     order = np.argsort(waits, kind="stable")
@@ -171,6 +173,49 @@ def _plan(
         np.searchsorted(waits[order], np.arange(len(way) + 1)).astype(np.int64), other[order], at[order],
         lag, slow, np.stack(to),
     )  # fmt: skip
+
+
+def _needed(to: list[Longs], data: Waits, clobber: Waits) -> tuple[Waits, Waits]:
+    """The waits that do not follow from others: what is overwritten often went into what overwrites it.
+
+    So it is round a ring, where sums come back to ranks that passed on their part of them long ago. Every
+    send gets one parent, the last send whose data it passes on, and a source in the same tree. A wait follows
+    from those for parents where the send waited for, at the rank in question, is an ancestor.
+
+    Args:
+        to: Of each send, the rank to which each rank sends.
+        data: Pairs of sends of which the second reads what the first wrote; they meet at the second's source.
+        clobber: Pairs of which the second overwrites what the first read; they meet at the second's
+            destination.
+    """
+    count = len(to)
+    parent, at = [-1] * count, [0] * count
+    for before, after in zip(data[0].tolist(), data[1].tolist(), strict=True):
+        parent[after] = max(parent[after], before)
+    below = [1] * count
+    for k in range(count - 1, -1, -1):
+        if parent[k] >= 0:
+            below[parent[k]] += below[k]
+    first, free = [0] * count, [0] * count  # a send and all below it are numbered first .. first + below - 1
+    top = 0
+    for k, p in enumerate(parent):
+        if p < 0:
+            first[k], top = top, top + below[k]
+        else:
+            first[k], free[p] = free[p], free[p] + below[k]
+            at[k] = int(to[p][at[p]])
+        free[k] = first[k] + 1
+    number, size, place = np.array(first), np.array(below), np.array(at)
+    goal = np.array([t[a] for t, a in zip(to, at, strict=True)], np.int64)
+    kept = []
+    for (first_of, then), here in (
+        (data, goal[data[0]] == place[data[1]]),
+        (clobber, place[clobber[0]] == goal[clobber[1]]),
+    ):
+        inside = (number[first_of] < number[then]) & (number[then] < number[first_of] + size[first_of])
+        keep = ~(inside & here) | (np.array(parent)[then] == first_of)
+        kept.append((first_of[keep], then[keep]))
+    return kept[0], kept[1]
 
 
 def _alone(plan: Plan) -> tuple[float, float]:

@@ -122,7 +122,9 @@ def fits(schedule: Schedule, cluster: Cluster) -> tuple[Classes, Orbit] | None:
     if schedule.orbit is None or found is None or not _together(schedule.groups, cluster.topology):
         return None
     orbit = schedule.orbit()
-    return (found, orbit) if orbit is not None and _commute(schedule.groups, found, orbit) else None
+    if orbit is None or not np.array_equal(schedule.bytes(orbit.out, 1.0), schedule.bytes(orbit.into, 1.0)):
+        return None
+    return (found, orbit) if _commute(schedule.groups, found, orbit) else None
 
 
 def problem(

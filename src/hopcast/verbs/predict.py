@@ -1,6 +1,7 @@
 """predict: how long a collective takes, beside the bound, with what to change."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from hopcast import algorithms
 from hopcast.choose import answer, every
@@ -13,7 +14,7 @@ from hopcast.predict import Answer
 from hopcast.result import Result, Row
 from hopcast.units import show_seconds, show_size
 
-from . import _traffic, ask
+from . import _together, _traffic, ask
 from ._stages import stages
 
 IDEAL = "ideal: links at their rated one-way bandwidth; real machines reach 80-95 % of this"
@@ -75,6 +76,8 @@ def predict(
     dead: Sequence[str] = (),
     matrix: _traffic.Given | None = None,
     moe: str | None = None,
+    beside: str | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Result:
     """How long a collective takes on a cluster.
 
@@ -99,9 +102,13 @@ def predict(
         matrix: Of all_to_all_v: n x n bytes, a .csv or .npy file or an array.
         moe: Of all_to_all_v: the layer of experts that the matrix comes from,
             ``tokens=4096,hidden=7168,dtype=bf16,experts=256,top=8,skew=zipf:1.0,seed=1,phase=dispatch``.
+        beside: Another collective at the same time, ``all_gather:1GiB over gpu by ring``; on the command line
+            ``--with``.
+        progress: Called now and then with the part of a simulation that is done.
 
     Returns:
-        One row, or one for each algorithm, with times in microseconds and rates in GB/s.
+        One row, or one for each algorithm or each of two collectives, with times in microseconds and rates
+        in GB/s.
 
     Raises:
         InputError: for anything that cannot be read or does not fit.
@@ -133,6 +140,9 @@ def predict(
         matrix=sent,
         words=["--moe", moe] if moe else ["--matrix", matrix] if isinstance(matrix, str) else [],
     )
+    q = replace(q, progress=progress)
+    if beside is not None:
+        return _together.result(q, where, beside, algorithm, price, combine, said)
     several = algorithm == "all" and q.schedule is None
     found = every(q, price, combine) if several else [answer(q, algorithm, price, combine)]
     rows = [_row(a) for a in found]
@@ -143,7 +153,7 @@ def predict(
         SEVERAL if several else SHOWN,
         title,
         notes,
-        where.warnings,
+        [*where.warnings, *dict.fromkeys(n for a in found for n in a.notes)],
         dict(ask.understood(q)),
         found if several else found[0],
     )
@@ -176,7 +186,8 @@ def _explain(a: Answer) -> list[str]:
         )
     if a.flows is not None:
         said.append(
-            f"by flows (no barrier, max-min fair): {show_seconds(a.flows.seconds)}, {a.flows.events} events"
+            f"by flows (no barrier, max-min fair): {show_seconds(a.flows.seconds)}, {a.flows.events} events; "
+            f"{a.flows.how}"
         )
     said.append(f"bound: {show_seconds(a.bound.seconds)} ({a.bound.kind}: {a.bound.what})")
     said.append(f"limit with every link: {show_seconds(a.limit.seconds)} ({a.limit.kind}: {a.limit.what})")

@@ -1,7 +1,8 @@
 """simulate: every link while a collective runs, and the sends that each waited for the one before."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.predict import Answer
 from hopcast.result import Result, Row
-from hopcast.simulate.reference import Flows
+from hopcast.simulate import flows as engine
+from hopcast.simulate.flows import Flows
 from hopcast.units import show_seconds, show_size
 
 from . import ask
@@ -37,10 +39,13 @@ def simulate(
     seed: int = 0,
     slow: Sequence[str] = (),
     dead: Sequence[str] = (),
+    shortcut: bool = True,
+    progress: Callable[[float], None] | None = None,
 ) -> Result:
     """Run a collective by flows; one row per link that carries bytes, hottest first.
 
-    Args: as `predict`.
+    Args: as `predict`; without ``shortcut`` every send is simulated, where else symmetry may spare most of
+    them.
 
     Returns:
         Rows of link, src, dst, bytes, busy_us and utilization (busy part of the whole time); the notes
@@ -65,24 +70,39 @@ def simulate(
         slow=slow,
         dead=dead,
     )
-    a = answer(q, algorithm, "flows")
-    flows = a.flows
-    assert flows is not None
+    a = answer(replace(q, progress=progress), algorithm, "flows")
+    assert a.flows is not None
+    flows = a.flows if shortcut or a.flows.detailed else _whole(a, shortcut=False)
     title = (
         f"{q.collective} of {show_size(q.size)} on {q.cluster.name} by {a.algorithm}: "
         f"{show_seconds(a.time)}, "
         f"bound {show_seconds(a.bound.seconds)} ({a.efficiency:.1%})"
     )
-    notes = [_path(a, flows), *(f"{f.code}: {f.text}" for f in find(a))]
+    notes = [
+        f"{flows.how}, {flows.events:,} events",
+        _path(a, flows),
+        *(f"{f.code}: {f.text}" for f in find(a)),
+    ]
     inputs = {
         **ask.understood(q),
         "algorithm": a.algorithm,
         "time_us": a.time * 1e6,
         "bound_us": a.bound.seconds * 1e6,
         "events": flows.events,
+        "solved": flows.solved,
+        "how": flows.how,
     }
     notes = [n for n in notes if n]
-    return Result(_links(a, flows), (), title, notes, where.warnings, inputs, a, most=_SHOWN_LINKS)
+    return Result(
+        _links(a, flows), (), title, notes, [*where.warnings, *a.notes], inputs, a, most=_SHOWN_LINKS
+    )
+
+
+def _whole(a: Answer, shortcut: bool = True) -> Flows:
+    """The same flows with the times of all sends."""
+    return engine.simulate(
+        a.schedule, a.question.cluster, a.question.size, shortcut=shortcut, progress=a.question.progress
+    )
 
 
 def _links(a: Answer, flows: Flows) -> list[Row]:
@@ -127,8 +147,8 @@ def trace(a: Answer) -> str:
 
     Source: the Trace Event Format (complete events).
     """
-    flows = a.flows
-    assert flows is not None
+    assert a.flows is not None
+    flows = a.flows if a.flows.detailed else _whole(a)
     topology = a.question.cluster.topology
     events: list[dict[str, Any]] = [
         {

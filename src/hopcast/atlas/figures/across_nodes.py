@@ -1,5 +1,6 @@
 """Collectives across nodes, level by level: over the rails of the network and over NVLink in the nodes."""
 
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -105,8 +106,18 @@ def _bars(canvas: Sketch, found: Levels, top: float, bound: str) -> None:
         ("network alone", net, f"{show_seconds(net)}, {found.gpus} NICs of {show_rate(nic)} a node", "h1"),
         ("NVLink alone", node, f"{show_seconds(node)}, {show_rate(link)} a GPU", "h3"),
         ("one after the other", net + node, show_seconds(net + node), "h5"),
-        ("in pieces, by flows", found.whole.time, f"{show_seconds(found.whole.time)}: both levels work at once", "h2"),
-        (bound, found.whole.bound.seconds, f"{show_seconds(found.whole.bound.seconds)}, {found.whole.bound.kind}", "h4"),
+        (
+            "in pieces, by flows",
+            found.whole.time,
+            f"{show_seconds(found.whole.time)}: both levels work at once",
+            "h2",
+        ),
+        (
+            bound,
+            found.whole.bound.seconds,
+            f"{show_seconds(found.whole.bound.seconds)}, {found.whole.bound.kind}",
+            "h4",
+        ),
     ]
     bars(canvas, 0, top, rows, room=400)
 
@@ -118,13 +129,15 @@ def _picture(collective: str, numbers: Numbers, title: str, words: list[str], ho
     _bars(canvas, found, bottom + 24, "least possible")
     facts = {
         "size": found.question.size, "time_network": found.total(True), "time_node": found.total(False),
-        "time_flows": found.whole.time, "bound": found.whole.bound.seconds, "nodes": found.nodes, "gpus": found.gpus,
+        "time_flows": found.whole.time, "bound": found.whole.bound.seconds,
+        "nodes": found.nodes, "gpus": found.gpus,
     }  # fmt: skip
     small = f"{numbers.on.split(':')[0]}:4,latency=0"
     return Picture(
         canvas.finish(
             title.format(m=found.nodes, n=found.gpus),
-            f"{show_size(found.question.size)} on {numbers.on}: {found.nodes} nodes of {found.gpus} GPUs; a row is a rail, in its colour",
+            f"{show_size(found.question.size)} on {numbers.on}: {found.nodes} nodes of {found.gpus} GPUs; a "
+            "row is a rail, in its colour",
             [how, law],
         ),
         facts,
@@ -138,10 +151,11 @@ def draw_gather(numbers: Numbers) -> Picture:
     return _picture(
         "all_gather", numbers, "All-gather over {m} nodes of {n} GPUs",
         ["over the network, rail by rail", "inside the nodes"],
-        "First GPU i of every node gathers, over rail i, the shards of all GPUs i; then the GPUs of a node exchange what "
-        "their rails brought. Arrows are the first step of each phase's ring; short ones lead to nodes not drawn.",
-        "T = max(D (M-1)/(M W_node), D (N-1)/(N W_gpu)) if the levels overlap perfectly, about D/W_node; W_node is the "
-        "sum of a node's NICs.",
+        "First GPU i of every node gathers, over rail i, the shards of all GPUs i; then the GPUs of a node "
+        "exchange what their rails brought. Arrows are the first step of each phase's ring; short ones lead "
+        "to nodes not drawn.",
+        "T = max(D (M-1)/(M W_node), D (N-1)/(N W_gpu)) if the levels overlap perfectly, about D/W_node; "
+        "W_node is the sum of a node's NICs.",
     )  # fmt: skip
 
 
@@ -149,10 +163,12 @@ def draw_reduce(numbers: Numbers) -> Picture:
     """Down and up again."""
     return _picture(
         "all_reduce", numbers, "All-reduce over {m} nodes of {n} GPUs",
-        ["reduce-scatter inside the nodes", "reduce-scatter along the rails", "all-gather along the rails", "all-gather inside the nodes"],
-        "After phase 1 GPU i of a node owns the node's sum of part i; so only D/N of each GPU crosses the network, on its "
-        "own rail; then the way back. Arrows are the first step of each phase's ring.",
-        "T = 2 D (M-1)/(M W_node) where the network binds, about 2 D/W_node; with SHARP in its switches D/W_node.",
+        ["reduce-scatter inside the nodes", "reduce-scatter along the rails",
+         "all-gather along the rails", "all-gather inside the nodes"],
+        "After phase 1 GPU i of a node owns the node's sum of part i; so only D/N of each GPU crosses the "
+        "network, on its own rail; then the way back. Arrows are the first step of each phase's ring.",
+        "T = 2 D (M-1)/(M W_node) where the network binds, about 2 D/W_node; with SHARP in its switches "
+        "D/W_node.",
     )  # fmt: skip
 
 
@@ -168,7 +184,7 @@ def draw_exchange(numbers: Numbers) -> Picture:
     canvas = Sketch()
     high = 104 + gpus * ROW
     for k, (title, under) in enumerate(
-        (("inside the node, to the right rail", "what GPU 0 of node 0 has for the GPUs j of other nodes goes to GPU j"),
+        (("inside the node, to the right rail", "what GPU 0 has for GPUs j of other nodes goes to GPU j"),
          ("along the rails", "GPU j passes it on to GPU j of every other node"))
     ):  # fmt: skip
         left = k * (_WIDE + 14)
@@ -182,7 +198,12 @@ def draw_exchange(numbers: Numbers) -> Picture:
     rows = [
         ("formula", net, f"{show_seconds(net)} = D (M-1)/(M^2 W_node)", "h4"),
         ("by rails (PXN), flows", by["pxn"].time, show_seconds(by["pxn"].time), "h1"),
-        ("straight, flows", by["direct"].time, f"{show_seconds(by['direct'].time)}: crosses rails in the spines", "h2"),
+        (
+            "straight, flows",
+            by["direct"].time,
+            f"{show_seconds(by['direct'].time)}: crosses rails in the spines",
+            "h2",
+        ),
     ]
     bars(canvas, 0, high + 24, rows, room=400)
     facts = {
@@ -192,11 +213,13 @@ def draw_exchange(numbers: Numbers) -> Picture:
     return Picture(
         canvas.finish(
             f"All-to-all over {many} nodes of {gpus} GPUs",
-            f"{show_size(q.size)} on {numbers.on}: {(many * gpus) ** 2:,} messages; the way of those of GPU 0 of node 0",
+            f"{show_size(q.size)} on {numbers.on}: {(many * gpus) ** 2:,} messages; the way of those of GPU "
+            "0 of node 0",
             [
-                "Nothing can be summed or shared on the way, for every chunk has its own destination: (M-1)/M of what a node "
-                "holds must leave it through its NICs.",
-                "T = D (M-1)/(M^2 W_node), about D/(M W_node): D/M is what one node holds. Both ways reach it where the spines are not oversubscribed.",
+                "Nothing can be summed or shared on the way, for every chunk has its own destination: "
+                "(M-1)/M of what a node holds must leave it through its NICs.",
+                "T = D (M-1)/(M^2 W_node), about D/(M W_node): D/M is what one node holds. Both ways reach "
+                "it where the spines are not oversubscribed.",
             ],
         ),
         facts,
@@ -210,11 +233,22 @@ def _rails(canvas: Sketch, drawn: Nodes) -> None:
     for g in range(drawn.gpus):
         sends = [(g, r) for r in drawn.boxes if r % drawn.gpus == g and r >= drawn.gpus]
         chain = [g, *(r for _, r in sends)]
-        along(canvas, drawn, zip(chain, chain[1:], strict=False))
+        along(canvas, drawn, itertools.pairwise(chain))
 
 
 FIGURES = (
-    Figure("ag_hierarchy", 31, "All-gather across nodes", draw_gather, Numbers(0, "1GiB", "dgx-h100:32"), "nodes"),
-    Figure("ar_hierarchy", 32, "All-reduce across nodes", draw_reduce, Numbers(0, "1GiB", "dgx-h100:32"), "nodes"),
-    Figure("ata_hierarchy", 34, "All-to-all across nodes", draw_exchange, Numbers(0, "1GiB", "dgx-h100:32"), "nodes"),
+    Figure(
+        "ag_hierarchy", 31, "All-gather across nodes", draw_gather, Numbers(0, "1GiB", "dgx-h100:32"), "nodes"
+    ),
+    Figure(
+        "ar_hierarchy", 32, "All-reduce across nodes", draw_reduce, Numbers(0, "1GiB", "dgx-h100:32"), "nodes"
+    ),
+    Figure(
+        "ata_hierarchy",
+        34,
+        "All-to-all across nodes",
+        draw_exchange,
+        Numbers(0, "1GiB", "dgx-h100:32"),
+        "nodes",
+    ),
 )

@@ -54,7 +54,11 @@ def draw(numbers: Numbers) -> Picture:
         canvas.text(left + 14, y, f"TPU {', '.join(have)}", size=12, cls="bold", anchor="start")
         for name in have:
             one = chips.load(name).figures
-            rate = f"{show_rate(one['ici.bandwidth'].value)} a link one way" if "ici.bandwidth" in one else "rate not published"
+            rate = (
+                f"{show_rate(one['ici.bandwidth'].value)} a link one way"
+                if "ici.bandwidth" in one
+                else "rate not published"
+            )
             y += 16
             canvas.text(left + 14, y, f"{name}: {rate}", size=10, cls="muted", anchor="start")
     return Picture(
@@ -62,8 +66,8 @@ def draw(numbers: Numbers) -> Picture:
             "How TPUs are connected",
             "chips are joined to their nearest neighbours by ICI links, two directions in each cable",
             [
-                "The torus closes: the last chip of an axis is joined to the first. TPU 8i is not shown: it is "
-                "joined in groups by a Boardfly network, not a torus."
+                "The torus closes: the last chip of an axis is joined to the first. TPU 8i is not shown: it "
+                "is joined in groups by a Boardfly network, not a torus."
             ],
         ),
         facts,

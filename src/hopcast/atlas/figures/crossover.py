@@ -1,5 +1,6 @@
 """Which algorithm is fastest at which size: time and bus bandwidth over the size of an all_reduce."""
 
+import itertools
 from dataclasses import replace
 
 from hopcast import algorithms
@@ -15,13 +16,25 @@ from hopcast.units import show_rate, show_seconds, show_size
 from hopcast.verbs import ask
 
 _SIZES = tuple(2.0**k for k in range(10, 34))
-_NAMES = ("ring", "rabenseifner", "recursive_doubling", "nvls", "bidirectional_ring", "chain", "multi_axis", "sequential_rings")
+_NAMES = (
+    "ring",
+    "rabenseifner",
+    "recursive_doubling",
+    "nvls",
+    "bidirectional_ring",
+    "chain",
+    "multi_axis",
+    "sequential_rings",
+)
 
 
 def _closed(q: Question, name: str) -> bool:
     """Whether an algorithm fits and has a closed form: then a curve costs nothing."""
     one = algorithms.get(name)
-    return one.valid(q.collective, q.group, q.hint) is None and one.cost(q.collective, q.group, q.hint) is not None
+    return (
+        one.valid(q.collective, q.group, q.hint) is None
+        and one.cost(q.collective, q.group, q.hint) is not None
+    )
 
 
 def curves(on: str) -> dict[str, list[float]]:
@@ -33,7 +46,9 @@ def curves(on: str) -> dict[str, list[float]]:
     questions = [ask.question("all_reduce", on, size=s)[0] for s in _SIZES]
     names = [n for n in _NAMES if _closed(questions[-1], n)]
     if len(names) < 2:
-        raise InputError(f"--on {on}: fewer than two algorithms of all_reduce have a closed form there; take dgx-h100")
+        raise InputError(
+            f"--on {on}: fewer than two algorithms of all_reduce have a closed form there; take dgx-h100"
+        )
     found: dict[str, list[float]] = {}
     for name in names:
         one = algorithms.get(name)
@@ -49,16 +64,36 @@ def draw(numbers: Numbers) -> Picture:
     n = cluster.topology.chips
     factor = busbw_factor("all_reduce", n)
     canvas = Sketch()
-    sizes = Scale("size", _SIZES[0], _SIZES[-1], [2.0**k for k in (10, 15, 20, 25, 30)], lambda v: show_size(v).replace("iB", "").replace(" ", ""))
+    sizes = Scale(
+        "size",
+        _SIZES[0],
+        _SIZES[-1],
+        [2.0**k for k in (10, 15, 20, 25, 30)],
+        lambda v: show_size(v).replace("iB", "").replace(" ", ""),
+    )
     low = min(min(t) for t in found.values())
     high = max(max(t) for t in found.values())
     times = Scale("time", low * 0.8, high * 1.2, powers(low * 0.8, high * 1.2, 10), show_seconds)
-    plot(canvas, Box(60, 0, 420, 300), [Curve(k, _SIZES, t) for k, t in found.items()], sizes, times, "all_reduce")
+    plot(
+        canvas,
+        Box(60, 0, 420, 300),
+        [Curve(k, _SIZES, t) for k, t in found.items()],
+        sizes,
+        times,
+        "all_reduce",
+    )
     rates = {k: [factor * s / x / 1e9 for s, x in zip(_SIZES, t, strict=True)] for k, t in found.items()}
     most = max(max(r) for r in rates.values())
     ticks = evenly(most)
     speed = Scale("busbw, GB/s", 0.0, ticks[-1], ticks, lambda v: f"{v:g}", log=False)
-    plot(canvas, Box(690, 0, 1050, 300), [Curve(k, _SIZES, r) for k, r in rates.items()], sizes, speed, "all_reduce")
+    plot(
+        canvas,
+        Box(690, 0, 1050, 300),
+        [Curve(k, _SIZES, r) for k, r in rates.items()],
+        sizes,
+        speed,
+        "all_reduce",
+    )
     facts: dict[str, Fact] = {f"{k}.last": r[-1] for k, r in rates.items()}
     facts |= {f"{k}.first": t[0] for k, t in found.items()}
     cross = crossing(found)
@@ -71,10 +106,11 @@ def draw(numbers: Numbers) -> Picture:
             f"Where algorithms cross: all-reduce on {numbers.on}",
             f"{n} chips, {show_rate(port)} a port one way; closed forms with latency",
             [
-                f"Small messages pay for steps, large ones for bytes. {said[:1].upper()}{said[1:]}." if said else f"{first} is the fastest of these at every size.",
-                "busbw as nccl-tests counts it, 2 (N-1)/N D/T: it can exceed the port rate where the switch reduces. Drawn "
-                "are algorithms in which a rank serves one partner at a time, and sums in the switch. Ideal links; real "
-                "machines start up slower.",
+                "Small messages pay for steps, large ones for bytes. "
+                f"{said[:1].upper()}{said[1:]}." if said else f"{first} is fastest at every size.",
+                "busbw as nccl-tests counts it, 2 (N-1)/N D/T: it can exceed the port rate where the switch "
+                "reduces. Drawn are algorithms in which a rank serves one partner at a time, and sums in "
+                "the switch. Ideal links; real machines start up slower.",
             ],
         ),
         facts,
@@ -84,10 +120,10 @@ def draw(numbers: Numbers) -> Picture:
 
 
 def crossing(found: dict[str, list[float]]) -> list[tuple[str, str, float]]:
-    """Where the fastest algorithm changes: the one before, the one after, and the size between the samples."""
+    """Where the fastest algorithm changes: the one before, the one after, and the size between samples."""
     best = [min(found, key=lambda name: (found[name][i], name)) for i in range(len(_SIZES))]
     out = []
-    for i, (a, b) in enumerate(zip(best, best[1:], strict=False)):
+    for i, (a, b) in enumerate(itertools.pairwise(best)):
         if a != b:
             first, second = found[a][i] - found[b][i], found[a][i + 1] - found[b][i + 1]
             part = first / (first - second)
@@ -97,5 +133,12 @@ def crossing(found: dict[str, list[float]]) -> list[tuple[str, str, float]]:
 
 FIGURES = (
     Figure("crossover", 0, "Where algorithms cross", draw, Numbers(0, "", "dgx-h100,nvls=off"), "beyond"),
-    Figure("crossover_nvls", 0, "Where algorithms cross, with sums in the switch", draw, Numbers(0, "", "dgx-h100"), "beyond"),
+    Figure(
+        "crossover_nvls",
+        0,
+        "Where algorithms cross, with sums in the switch",
+        draw,
+        Numbers(0, "", "dgx-h100"),
+        "beyond",
+    ),
 )

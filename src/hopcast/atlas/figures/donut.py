@@ -15,7 +15,7 @@ _FINE, _ROW, _COLUMN = 72, 4, 2  # pieces of a curve; the row and the column tha
 
 
 def _place(u: float, v: float) -> tuple[float, float, float]:
-    """A point of the donut on the page, and how far it is in front; u goes round the hole, v round the tube."""
+    """A point of the donut on the page, and how far in front; u goes round the hole, v round the tube."""
     ring = _BIG + _SMALL * math.cos(v)
     x, y, z = ring * math.cos(u), ring * math.sin(u), _SMALL * math.sin(v)
     return x, y * math.cos(_TILT) - z * math.sin(_TILT), y * math.sin(_TILT) + z * math.cos(_TILT)
@@ -39,7 +39,12 @@ def _curve(canvas: Sketch, x: float, y: float, points: list[tuple[float, float]]
     strong = kind != "cable"
     for seen, line in runs:
         width = 3.2 if strong and seen else 1.0 if seen else 0.6
-        canvas.line(tuple(line), kind if seen else "idle", width=width, layer=OVER if seen and strong else LINES if seen else BACK)
+        canvas.line(
+            tuple(line),
+            kind if seen else "idle",
+            width=width,
+            layer=OVER if seen and strong else LINES if seen else BACK,
+        )
 
 
 def _donut(canvas: Sketch, x: float, y: float, n: int) -> None:
@@ -91,17 +96,20 @@ def draw(numbers: Numbers) -> Picture:
     canvas, step = Sketch(), 270.0 / (n - 1)
     canvas.panel(Box(0, 0, 356, 372), f"a grid of {n} x {n} chips", "edges of one colour are the same edge")
     _grid(canvas, 43, 72, n, step)
-    canvas.panel(Box(372, 0, 802, 372), "rolled up and closed", "a row goes round the hole, a column round the tube")
+    canvas.panel(
+        Box(372, 0, 802, 372), "rolled up and closed", "a row goes round the hole, a column round the tube"
+    )
     _donut(canvas, 587, 216, n)
     links = cluster.topology.links
     facts = {"chips": cluster.topology.chips, "links": links, "per_chip": links // cluster.topology.chips}
     return Picture(
         canvas.finish(
             "A 2-D torus is a grid on a donut",
-            f"{cluster.topology.chips} chips, {links // 2} cables, {links // cluster.topology.chips} neighbours each",
+            f"{cluster.topology.chips} chips, {links // 2} cables, {links // cluster.topology.chips} "
+            "neighbours each",
             [
-                "Leaving the grid on the right one comes in on the left, leaving below one comes in above. So every "
-                "row and every column is a ring, and no chip is at an edge."
+                "Leaving the grid on the right one comes in on the left, leaving below one comes in above. "
+                "So every row and every column is a ring, and no chip is at an edge."
             ],
         ),
         facts,

@@ -1,6 +1,7 @@
 """all_to_all on a ring both ways and one way and on an open line: whose chunks go where, what links carry."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,13 +49,24 @@ def picture(t: Timing, title: str, under: str, notes: list[str]) -> str:
     return canvas.finish(title, under, notes)
 
 
-def _stacks(canvas: Sketch, where: list[float], top: float, name: str, held: list[list[int]], n: int) -> float:
+def _stacks(
+    canvas: Sketch, where: list[float], top: float, name: str, held: list[list[int]], n: int
+) -> float:
     """What each chip holds: a cell per destination before, per source after."""
     room = min(_CELL * n, 72.0)
     left = where[0] - 60
     canvas.text(left, top + 12, name, size=11, cls="bold", anchor="end")
-    canvas.text(left, top + 27, "a cell for each" if name == "before" else "one from each", size=9, cls="muted", anchor="end")
-    canvas.text(left, top + 40, "destination" if name == "before" else "source", size=9, cls="muted", anchor="end")
+    canvas.text(
+        left,
+        top + 27,
+        "a cell for each" if name == "before" else "one from each",
+        size=9,
+        cls="muted",
+        anchor="end",
+    )
+    canvas.text(
+        left, top + 40, "destination" if name == "before" else "source", size=9, cls="muted", anchor="end"
+    )
     for x, colours in zip(where, held, strict=True):
         canvas.cells(x - 15, top, colours, wide=30, high=room / n)
     return top + room
@@ -72,7 +84,9 @@ def _chips(canvas: Sketch, where: list[float], top: float, wraps: bool) -> float
     return top + 24
 
 
-def _ways(canvas: Sketch, where: list[float], top: float, source: int, found: list[tuple[int, Hops]]) -> float:
+def _ways(
+    canvas: Sketch, where: list[float], top: float, source: int, found: list[tuple[int, Hops]]
+) -> float:
     """A line for each chunk of one chip, hop by hop."""
     step = 15.0
     canvas.text(where[0] - 60, top + 12, f"chunks of chip {source}", size=11, cls="bold", anchor="end")
@@ -103,7 +117,9 @@ def _hops(canvas: Sketch, where: list[float], y: float, way: Hops, side: int) ->
             canvas.arrow(((where[s] + 3 * side, y), (where[d] - 3 * side, y)), colour, width=1.8, dashed=True)
         else:
             canvas.line(((where[s] + 3 * side, y), (where[s] + 46 * side, y)), f"r{colour}", width=1.8)
-            canvas.arrow(((where[d] - 46 * side, y), (where[d] - 3 * side, y)), colour, width=1.8, dashed=True)
+            canvas.arrow(
+                ((where[d] - 46 * side, y), (where[d] - 3 * side, y)), colour, width=1.8, dashed=True
+            )
 
 
 def per_cable(t: Timing) -> tuple[Floats, Floats]:
@@ -139,23 +155,30 @@ def _loads(canvas: Sketch, t: Timing, where: list[float], top: float) -> float:
             if value < 0 or (value == 0 and not up):
                 continue
             at, high = x + _PITCH / 2 - (4 if i < len(where) - 1 else 10), tall * value / most
-            edge = Box(at - 11, middle - high, at + 11, middle) if up else Box(at - 11, middle, at + 11, middle + high)
+            edge = (
+                Box(at - 11, middle - high, at + 11, middle)
+                if up
+                else Box(at - 11, middle, at + 11, middle + high)
+            )
             canvas.rect(edge, shade, layer=OVER)
             canvas.text(at, edge.top - 3 if up else edge.bottom + 10, f"{value:g}", size=9)
     return middle + tall + 6
 
 
-def _made(collective: str, cluster: str, algorithm: str | Own, n: Numbers, title: str, how: str, law: str) -> Picture:
+def _made(
+    collective: str, cluster: str, algorithm: str | Own, n: Numbers, title: str, how: str, law: str
+) -> Picture:
     t = timed(collective, cluster, n.size, algorithm)
     right, left = per_cable(t)
     most = float(max(right.max(), left.max()))
     ranks = t.schedule.ranks
-    load = f"The fullest link carries {most:g} chunks of D/{ranks**2}, {t.part(most * t.size / ranks**2 / t.rate)} of D."
+    part = t.part(most * t.size / ranks**2 / t.rate)
+    load = f"The fullest link carries {most:g} chunks of D/{ranks**2}, {part} of D."
     under = f"{ranks} ranks, {ranks**2} messages of D/{ranks**2}, {t.schedule.step_count} steps"
     svg = picture(t, title, under, [how, f"{load} T = {law}: {t.words}."])
     made = priced(t, svg, collective, cluster, algorithm, n.size)
-    loads = {"right": tuple(map(float, right)), "left": tuple(map(float, left)), "most": most}
-    return Picture(made.svg, {**made.facts, **loads}, made.live, made.ask)
+    loads = {"right": tuple(map(float, right)), "left": tuple(map(float, left))}
+    return replace(made, facts={**made.facts, **loads, "most": most})
 
 
 def _both_ways(n: Numbers) -> Picture:
@@ -163,8 +186,9 @@ def _both_ways(n: Numbers) -> Picture:
     return _made(
         "all_to_all", f"ring:{ranks}{LINK}", "dimension_ordered", n,
         f"All-to-all on a ring of {ranks}: every chunk takes the shorter way",
-        "A sharded transpose: every chip has a chunk for every other. The chunk for the opposite chip goes half "
-        "each way." if ranks % 2 == 0 else "A sharded transpose: every chip has a chunk for every other.",
+        "A sharded transpose: every chip has a chunk for every other. The chunk for the opposite chip goes "
+        "half each "
+        "way." if ranks % 2 == 0 else "A sharded transpose: every chip has a chunk for every other.",
         "D/(8W), a quarter of an all-gather" if ranks % 2 == 0 else "D (N^2-1)/(8 N^2 W)",
     )  # fmt: skip
 
@@ -184,7 +208,8 @@ def _chain(n: Numbers) -> Picture:
     return _made(
         "all_to_all", f"chain:{ranks}{LINK}", "dimension_ordered", n,
         f"All-to-all on an open line of {ranks} chips",
-        "Everything between the two halves crosses the middle, (N/2)^2 chunks each way; no other link is so full.",
+        "Everything between the two halves crosses the middle, (N/2)^2 chunks each way; no other link is so "
+        "full.",
         "D/(4W), twice that of the ring" if ranks % 2 == 0 else "D (N^2-1)/(4 N^2 W)",
     )  # fmt: skip
 

@@ -11,8 +11,8 @@ def _ring_both_ways(n: Numbers) -> Picture:
     return stepped(
         "all_gather", f"ring:{ranks}{LINK}", "bidirectional_ring", n.size,
         title=f"All-gather on a ring of {ranks}, both directions at once",
-        how="In every step each chip passes on, to the right what came from the left and to the left what came "
-        "from the right, so it gains two shards a step.",
+        how="In every step each chip passes on, to the right what came from the left and to the left what "
+        "came from the right, so it gains two shards a step.",
         law="floor(N/2) steps of (D/N)/W = D/(2W)" if ranks % 2 == 0 else "floor(N/2) steps of (D/N)/W",
     )  # fmt: skip
 
@@ -48,15 +48,24 @@ def _torus(n: Numbers) -> Picture:
     return stepped(
         "all_gather", f"{n.on}{LINK}", "multi_axis", n.size,
         title=f"All-gather on both axes of a {n.on.replace(':', ' of ')}",
-        how="One half of every shard goes along x and then along y, the other along y and then along x: so all "
-        "four links of a chip are busy all the time.",
+        how="One half of every shard goes along x and then along y, the other along y and then along x: so "
+        "all four links of a chip are busy all the time.",
         law=law,
     )  # fmt: skip
 
 
 FIGURES = (
-    Figure("all_gather1", 12, "All-gather, ring, both directions", _ring_both_ways, Numbers(8, "8MiB"), "gather"),
+    Figure(
+        "all_gather1", 12, "All-gather, ring, both directions", _ring_both_ways, Numbers(8, "8MiB"), "gather"
+    ),
     Figure("all_gather2", 13, "All-gather, ring, one direction", _ring_one_way, Numbers(4, "8MiB"), "gather"),
     Figure("all_gather3", 14, "All-gather, open line", _chain, Numbers(4, "8MiB"), "gather"),
-    Figure("all_gather4", 15, "All-gather, both axes of a torus", _torus, Numbers(0, "8MiB", "torus:4x4"), "gather"),
+    Figure(
+        "all_gather4",
+        15,
+        "All-gather, both axes of a torus",
+        _torus,
+        Numbers(0, "8MiB", "torus:4x4"),
+        "gather",
+    ),
 )

@@ -17,12 +17,16 @@ Three = tuple[float, float, float]
 
 
 def three(collective: str, on: str, nbytes: float, algorithm: str, law: float) -> Three:
-    """Formula, steps and flows, seconds; the formula is the article's where the algorithm has no closed form."""
+    """Formula, steps and flows, seconds; the formula is the article's where there is no closed form."""
     q, _ = ask.question(collective, on, size=nbytes)
     named, options = algorithms.parse(algorithm)
     if named.valid(q.collective, q.group, q.hint) is not None:
         raise InputError(f"{algorithm} does not fit {on}; take dgx-h100:32")
-    closed = answer(q, algorithm, "formula").time if not options and named.cost(q.collective, q.group, q.hint) else law
+    closed = (
+        answer(q, algorithm, "formula").time
+        if not options and named.cost(q.collective, q.group, q.hint)
+        else law
+    )
     by_steps, by_flows = (answer(q, algorithm, p).time for p in ("steps", "flows"))
     return closed, by_steps, by_flows
 
@@ -38,21 +42,24 @@ def rows_of(on: str, nbytes: float) -> list[tuple[str, dict[str, tuple[str, Thre
     m, n = cluster.topology.shape
     family = on.split(":")[0]
     one, all_ = f"{family},latency=0", f"{on},latency=0"
-    switch = f"switch:{n},bandwidth={cluster.figures['nvlink.bandwidth'].value / 1e9:g}GB/s,latency=0,sharp=on"
+    switch = (
+        f"switch:{n},bandwidth={cluster.figures['nvlink.bandwidth'].value / 1e9:g}GB/s,latency=0,sharp=on"
+    )
     w, net = cluster.figures["nvlink.bandwidth"].value, cluster.figures["nic.bandwidth"].value * n
     d = nbytes
     ring, across = d * (n - 1) / n / w, d * (m - 1) / m / net
     node: Callable[..., Three] = three
+    slower, nested = max(ring, across), "hierarchical"
     shard = tuple(over_nodes(all_, d, n, p) for p in ("formula", "steps", "flows"))
     assert len(shard) == 3
     return [
         ("AG, RS", {
             "node": ("D (N-1)/(N W_gpu)", node("all_gather", one, d, "ring", ring)),
-            "nodes": ("max over levels, D (M-1)/(M W_node)", node("all_gather", all_, d, "hierarchical", max(ring, across))),
+            "nodes": ("max over levels; D (M-1)/(M W_node)", node("all_gather", all_, d, nested, slower)),
         }),
         ("AR", {
             "node": ("2 D (N-1)/(N W_gpu)", node("all_reduce", one, d, "ring", 2 * ring)),
-            "nodes": ("2 D (M-1)/(M W_node)", node("all_reduce", all_, d, "hierarchical", 2 * max(ring, across))),
+            "nodes": ("2 D (M-1)/(M W_node)", node("all_reduce", all_, d, nested, 2 * slower)),
         }),
         ("AR, SHARP", {
             "node": ("D / W_gpu", node("all_reduce", switch, d, "sharp,chunks=512", d / w)),
@@ -79,24 +86,32 @@ def draw(numbers: Numbers) -> Picture:
     for k, (name, cells) in enumerate(found):
         line = []
         for place, (law, prices) in cells.items():
-            facts |= dict(zip((f"{k}.{place}.{p}" for p in ("formula", "steps", "flows")), prices, strict=True))
+            facts |= dict(
+                zip((f"{k}.{place}.{p}" for p in ("formula", "steps", "flows")), prices, strict=True)
+            )
             if prices[0]:
-                said = tuple(f"{p} {show_seconds(t)}" for p, t in zip(("steps", "flows"), prices[1:], strict=True))
+                said = tuple(
+                    f"{p} {show_seconds(t)}" for p, t in zip(("steps", "flows"), prices[1:], strict=True)
+                )
                 line.append(Cell(f"{law} = {show_seconds(prices[0])}", said))
             else:
                 line.append(Cell(law, (), False))
         rows.append((name, line))
     canvas = Sketch()
-    draw_table(canvas, [("collective",), (f"inside a node of N = {n} GPUs",), (f"across M = {m} nodes",)], rows)
+    draw_table(
+        canvas, [("collective",), (f"inside a node of N = {n} GPUs",), (f"across M = {m} nodes",)], rows
+    )
     return Picture(
         canvas.finish(
             "What collectives cost on GPUs",
-            f"{show_size(nbytes)} on {numbers.on}; latency left out; bold: the formula; steps and flows from the schedules",
+            f"{show_size(nbytes)} on {numbers.on}; latency left out; bold: the formula; steps and flows from "
+            "the schedules",
             [
-                "AG all-gather, RS reduce-scatter, AR all-reduce, A2A all-to-all. W_gpu: one GPU into its NVSwitch, one way; "
-                "W_node: all NICs of a node. Across nodes the levels follow each other in pieces; steps, with a barrier "
-                "after each, cannot show that the levels work at the same time, flows can. What flows take beyond the "
-                "formula is the first piece on its way up and the last on its way down.",
+                "AG all-gather, RS reduce-scatter, AR all-reduce, A2A all-to-all. W_gpu: one GPU into its "
+                "NVSwitch, one way; W_node: all NICs of a node. Across nodes the levels follow each other "
+                "in pieces; steps, with a barrier after each, cannot show that the levels work at the same "
+                "time, flows can. What flows take beyond the formula is the first piece on its way up and "
+                "the last on its way down.",
             ],
         ),
         facts,
@@ -105,4 +120,8 @@ def draw(numbers: Numbers) -> Picture:
     )
 
 
-FIGURES = (Figure("totaltime_gpu", 35, "What collectives cost on GPUs", draw, Numbers(0, "1GiB", "dgx-h100:32"), "nodes"),)
+FIGURES = (
+    Figure(
+        "totaltime_gpu", 35, "What collectives cost on GPUs", draw, Numbers(0, "1GiB", "dgx-h100:32"), "nodes"
+    ),
+)

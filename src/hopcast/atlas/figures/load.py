@@ -20,8 +20,15 @@ def _heat(collective: str, numbers: Numbers, algorithm: str, how: str) -> Pictur
     caption = f"{how} {show_seconds(a.time)} by flows; {a.bottleneck}."
     svg = topology_svg(where.cluster, load=a.load, title=title, caption=caption)
     busy = a.load / where.cluster.topology.bandwidth
-    facts = {"size": q.size, "time": a.time, "most": float(busy.max()), "mean": float(busy.mean()), "bound": a.bound.seconds}
-    ask_ = f"hopcast draw {collective} {numbers.on},latency=0 --load --size {numbers.size} --algorithm {algorithm} -o load.svg"
+    facts = {
+        "size": q.size,
+        "time": a.time,
+        "most": float(busy.max()),
+        "mean": float(busy.mean()),
+        "bound": a.bound.seconds,
+    }
+    words = f"{collective} {numbers.on},latency=0 --size {numbers.size} --algorithm {algorithm}"
+    ask_ = f"hopcast draw {words} --load -o load.svg"
     return Picture(svg, facts, (collective, f"{numbers.on},latency=0", numbers.size, algorithm), ask_)
 
 
@@ -29,8 +36,8 @@ def draw_exchange(numbers: Numbers) -> Picture:
     """The axis without a wraparound is the bottleneck."""
     return _heat(
         "all_to_all", numbers, "direct",
-        "On an open axis everything between its halves crosses the middle, so links are the busier the nearer they are to "
-        "it; on an axis that wraps all are alike.",
+        "On an open axis everything between its halves crosses the middle, so links are the busier the "
+        "nearer they are to it; on an axis that wraps all are alike.",
     )  # fmt: skip
 
 
@@ -38,11 +45,21 @@ def draw_gather(numbers: Numbers) -> Picture:
     """All data go to one chip."""
     return _heat(
         "gather", numbers, "multi_axis",
-        "All shards end at chip 0,0, which has two links on an open grid: they bind, and the far corner is almost idle.",
+        "All shards end at chip 0,0, which has two links on an open grid: they bind, and the far corner is "
+        "almost idle.",
     )  # fmt: skip
 
 
 FIGURES = (
-    Figure("heat_all_to_all", 0, "Load of an all-to-all on v5e 8x8", draw_exchange, Numbers(0, "1GiB", "v5e:8x8"), "beyond"),
-    Figure("heat_gather", 0, "Load of a gather on v5e 4x4", draw_gather, Numbers(0, "1GiB", "v5e:4x4"), "beyond"),
+    Figure(
+        "heat_all_to_all",
+        0,
+        "Load of an all-to-all on v5e 8x8",
+        draw_exchange,
+        Numbers(0, "1GiB", "v5e:8x8"),
+        "beyond",
+    ),
+    Figure(
+        "heat_gather", 0, "Load of a gather on v5e 4x4", draw_gather, Numbers(0, "1GiB", "v5e:4x4"), "beyond"
+    ),
 )

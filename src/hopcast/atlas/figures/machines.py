@@ -3,7 +3,7 @@
 from hopcast.atlas import Figure, Numbers, Picture
 from hopcast.atlas._timing import cluster_of
 from hopcast.draw.boxes import Box, around
-from hopcast.draw.sketch import Sketch
+from hopcast.draw.sketch import Sketch, middle_of
 from hopcast.draw.svg import BACK, OVER
 from hopcast.names import InputError
 from hopcast.units import show_rate
@@ -21,7 +21,10 @@ def draw_node(numbers: Numbers) -> Picture:
     rate, nic = figures["nvlink.bandwidth"].value, figures["nic.bandwidth"].value
     canvas, pitch = Sketch(), 92.0
     whole = gpus * pitch
-    hubs = [Box(whole * (k + 0.5) / switches - 62, 0, whole * (k + 0.5) / switches + 62, 32) for k in range(switches)]
+    hubs = [
+        Box(whole * (k + 0.5) / switches - 62, 0, whole * (k + 0.5) / switches + 62, 32)
+        for k in range(switches)
+    ]
     for k, hub in enumerate(hubs):
         canvas.box(hub, [f"NVSwitch {k}"], "switch", size=10.5, layer=OVER)
     for g in range(gpus):
@@ -44,15 +47,23 @@ def draw_node(numbers: Numbers) -> Picture:
     canvas.text(side, 258, f"{nics} NICs of {nic * 8 / 1e9:g} Gb/s", size=11, cls="bold", anchor="start")
     canvas.text(side, 274, f"{show_rate(nic * nics)} out of the node", size=10, anchor="start")
     half = gpus // 2 * rate
-    facts = {"gpus": gpus, "nvswitches": switches, "gpu_rate": rate, "node_rate": nic * nics, "bisection": half, "links": links}
+    facts = {
+        "gpus": gpus,
+        "nvswitches": switches,
+        "gpu_rate": rate,
+        "node_rate": nic * nics,
+        "bisection": half,
+        "links": links,
+    }
     return Picture(
         canvas.finish(
             f"One node: {numbers.on}",
             f"{gpus} GPUs, {switches} NVSwitches, {nics} NICs",
             [
-                f"Every GPU reaches every other over one NVSwitch, and all {gpus} at once at full rate: half of them can send "
-                f"{show_rate(half)} to the other half, one way. Out of the node goes {show_rate(nic * nics)}, "
-                f"{rate * gpus / (nic * nics):g} times less than all GPUs together put into NVLink."
+                f"Every GPU reaches every other over one NVSwitch, and all {gpus} at once at full rate: half "
+                f"of them can send {show_rate(half)} to the other half, one way. Out of the node goes "
+                f"{show_rate(nic * nics)}, {rate * gpus / (nic * nics):g} times less than all GPUs together "
+                "put into NVLink."
             ],
         ),
         facts,
@@ -81,13 +92,15 @@ def draw_rack(numbers: Numbers) -> Picture:
         canvas.rect(frame, "blank", round_by=4, layer=BACK)
         for g in range(each):
             cls = "end" if t == 0 and g == 0 else "chip"
-            chips.append(canvas.box(around(x, 213 + 21 * g, 34, 16), [str(t * each + g)], cls, size=8.5, round_by=3, layer=OVER))
+            box = around(x, 213 + 21 * g, 34, 16)
+            chips.append(canvas.box(box, [str(t * each + g)], cls, size=8.5, round_by=3, layer=OVER))
         canvas.text(x, frame.bottom - 6, f"tray {t}", size=8, cls="muted")
+    (x, _), top = middle_of(chips[0]), chips[0].top
     for hub in hubs:
-        canvas.line((((chips[0].left + chips[0].right) / 2, chips[0].top), ((hub.left + hub.right) / 2, hub.bottom)), "s1", width=1.5, layer=BACK)
-    last = hubs[-1]
+        canvas.line(((x, top), (middle_of(hub)[0], hub.bottom)), "s1", width=1.5, layer=BACK)
+    end = (middle_of(hubs[-1])[0] + 4, hubs[-1].bottom)
     for chip in chips[::each][1:]:
-        canvas.line((((chip.left + chip.right) / 2, 196), ((last.left + last.right) / 2 + 4, last.bottom)), "r2", width=1.2, layer=BACK)
+        canvas.line(((middle_of(chip)[0], 196), end), "r2", width=1.2, layer=BACK)
     canvas.text(0, -14, f"{switches} NVSwitches", size=12, cls="bold", anchor="start")
     half = gpus // 2 * rate
     facts = {"gpus": gpus, "nvswitches": switches, "gpu_rate": rate, "bisection": half, "trays": trays}
@@ -96,9 +109,10 @@ def draw_rack(numbers: Numbers) -> Picture:
             f"One domain of {gpus} GPUs: {numbers.on}",
             f"{trays} trays of {each} GPUs, {switches} NVSwitches, {show_rate(rate)} a GPU one way",
             [
-                f"Every GPU has a link to every switch: those of GPU 0 are drawn whole, those of switch {switches - 1} dashed, one "
-                f"for each tray. So any two GPUs are one hop apart, and half of the rack can send {show_rate(half)} to the other "
-                f"half, one way: {gpus} GPUs are to each other what the 8 of a node were before."
+                "Every GPU has a link to every switch: those of GPU 0 are drawn whole, those of switch "
+                f"{switches - 1} dashed, one for each tray. So any two GPUs are one hop apart, and half of "
+                f"the rack can send {show_rate(half)} to the other half, one way: {gpus} GPUs are to each "
+                "other what the 8 of a node were before."
             ],
         ),
         facts,

@@ -13,8 +13,8 @@ _SIDE = 92.0
 
 
 def _matrix(
-    canvas: Sketch, left: float, top: float, name: str, held: list[bool], *, columns: bool, wide: float = _SIDE,
-    high: float = _SIDE, label: str = "",
+    canvas: Sketch, left: float, top: float, name: str, held: list[bool], *, columns: bool,
+    wide: float = _SIDE, high: float = _SIDE, label: str = "",
 ) -> None:  # fmt: skip
     """A matrix in shards, those that a chip holds in their colours."""
     k = len(held)
@@ -49,7 +49,7 @@ def _stage(canvas: Sketch, left: float, title: str, under: str, wide: float) -> 
 def draw_gather(numbers: Numbers) -> Picture:
     """A is cut over its columns: each chip must have all of them."""
     chips = at_most(numbers.ranks, most=8)
-    n = 2048
+    n = -(-2048 // chips) * chips
     rows, notes = _rows(f"bf16[{n},{n}_x] @ bf16[{n},{n}] -> bf16[{n},{n}]", chips)
     moved = next(r for r in rows if r["what"] == "all_gather")
     canvas = Sketch()
@@ -57,8 +57,24 @@ def draw_gather(numbers: Numbers) -> Picture:
     for k in range(2):
         y = 78.0 + k * 126
         canvas.text(16, y + _SIDE / 2, f"chip {k}", size=11, anchor="start")
-        _matrix(canvas, 78, y, "A" if not k else "", [i == k for i in range(chips)], columns=True, label="" if not k else "columns j, cut over x")
-        _matrix(canvas, 204, y, "B" if not k else "", [True], columns=False, label="" if not k else "rows j, whole")
+        _matrix(
+            canvas,
+            78,
+            y,
+            "A" if not k else "",
+            [i == k for i in range(chips)],
+            columns=True,
+            label="" if not k else "columns j, cut over x",
+        )
+        _matrix(
+            canvas,
+            204,
+            y,
+            "B" if not k else "",
+            [True],
+            columns=False,
+            label="" if not k else "rows j, whole",
+        )
     _arrow(canvas, 340, "all_gather", moved)
     _stage(canvas, 474, "after", "each chip has all columns and multiplies by itself", 474)
     for k in range(2):
@@ -68,14 +84,23 @@ def draw_gather(numbers: Numbers) -> Picture:
         canvas.text(662, y + _SIDE / 2 + 6, "x", size=16)
         _matrix(canvas, 678, y, "B" if not k else "", [True], columns=False)
         canvas.text(790, y + _SIDE / 2 + 6, "=", size=16)
-        _matrix(canvas, 810, y, "C" if not k else "", [True], columns=False, label="" if not k else "complete")
-    return _finish(canvas, "Why all-gather: the contraction of a matmul is cut", chips, moved, notes, f"bf16[{n},{n}_x] @ bf16[{n},{n}] -> bf16[{n},{n}]")
+        _matrix(
+            canvas, 810, y, "C" if not k else "", [True], columns=False, label="" if not k else "complete"
+        )
+    return _finish(
+        canvas,
+        "Why all-gather: the contraction of a matmul is cut",
+        chips,
+        moved,
+        notes,
+        f"bf16[{n},{n}_x] @ bf16[{n},{n}] -> bf16[{n},{n}]",
+    )
 
 
 def draw_scatter(numbers: Numbers) -> Picture:
     """A and B are cut along the contraction: every chip has a partial sum of all of C."""
     chips = at_most(numbers.ranks, most=8)
-    n = 2048
+    n = -(-2048 // chips) * chips
     product = f"bf16[{n},{n}_x] @ bf16[{n}_x,{n}] -> bf16[{n}_x,{n}]"
     rows, notes = _rows(product, chips)
     moved = next(r for r in rows if r["what"] == "reduce_scatter")
@@ -123,18 +148,15 @@ def _arrow(canvas: Sketch, left: float, name: str, moved: Row) -> None:
 
 
 def _finish(canvas: Sketch, title: str, chips: int, moved: Row, notes: list[str], product: str) -> Picture:
-    said = f"{moved['what']} of {show_size(float(moved['size_bytes']))} over {chips} chips on a ring of 45 GB/s links"
+    what, size = str(moved["what"]), float(moved["size_bytes"])
+    time = float(moved["time_us"]) * 1e-6
     where = f"ring:{chips},bandwidth=45GB/s,latency=0"
-    facts = {"size": float(moved["size_bytes"]), "time": float(moved["time_us"]) * 1e-6, "what": str(moved["what"])}
-    note = notes[0]
+    said = f"{what} of {show_size(size)} over {chips} chips on a ring of 45 GB/s links: {show_seconds(time)}."
+    case = f"{notes[0][:1].upper()}{notes[0][1:]}."
     return Picture(
-        canvas.finish(
-            title,
-            product,
-            [f"{note[:1].upper()}{note[1:]}.", f"Two of {chips} chips are drawn. {said}: {show_seconds(facts['time'])}."],  # type: ignore[arg-type]
-        ),
-        facts,
-        (str(moved["what"]), where, f"{int(facts['size'])}", "auto"),  # type: ignore[arg-type]
+        canvas.finish(title, product, [case, f"Two of {chips} chips are drawn. {said}"]),
+        {"size": size, "time": time, "what": what},
+        (what, where, f"{int(size)}", "auto"),
         f"hopcast matmul '{product}' {where}",
     )
 

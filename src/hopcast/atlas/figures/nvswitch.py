@@ -31,11 +31,13 @@ def draw_ring(numbers: Numbers) -> Picture:
         chords(canvas, place, pairs_of(t.schedule, 0), width=2.4, coloured=False)
     step = t.formula / t.schedule.step_count
     caption = (
-        f"Each step moves D/N out of every GPU and into every GPU at full port rate: T_step = D/(N W) = "
+        "Each step moves D/N out of every GPU and into every GPU at full port rate: T_step = D/(N W) = "
         f"{show_seconds(step)}; {t.schedule.step_count} steps, T = D (N-1)/(N W): {t.words}."
     )
     title = f"A ring over an NVSwitch is an order of the {n} GPUs"
-    svg = canvas.finish(title, f"{n} GPUs, each with {show_rate(t.rate)} into the switch and as much out of it", [caption])
+    svg = canvas.finish(
+        title, f"{n} GPUs, each with {show_rate(t.rate)} into the switch and as much out of it", [caption]
+    )
     made = priced(t, svg, "all_gather", where, "ring", numbers.size)
     return Picture(svg, {**made.facts, "time_step": step}, made.live, made.ask)
 
@@ -52,19 +54,26 @@ def draw_exchange(numbers: Numbers) -> Picture:
         left, top = step % 4 * (wide + 12), step // 4 * (high + 12)
         pairs = pairs_of(t.schedule, step)
         ahead = (pairs[0][1] - pairs[0][0]) % n
-        canvas.panel(Box(left, top, left + wide, top + high), f"step {step}", f"GPU i to GPU i + {ahead}, D/{n * n} each")
+        canvas.panel(
+            Box(left, top, left + wide, top + high),
+            f"step {step}",
+            f"GPU i to GPU i + {ahead}, D/{n * n} each",
+        )
         boxes = node(canvas, left + wide / 2, top + 138, 78, [str(g) for g in range(n)])
         chords(canvas, boxes, pairs, width=1.6)
         rows = t.schedule.make(step)
         mine = [int(origin[c]) for c, d in zip(rows.chunk, rows.dst, strict=True) if d == 0 and goal[c] == 0]
         have.update(mine)
         filled = [g if g in have else None for g in range(n)]
-        canvas.cells(left + 64, top + high - 24, filled, wide=(wide - 84) / n, high=14, fresh=mine, across=True)
+        canvas.cells(
+            left + 64, top + high - 24, filled, wide=(wide - 84) / n, high=14, fresh=mine, across=True
+        )
         canvas.text(left + 58, top + high - 13, "GPU 0", size=9, cls="muted", anchor="end")
     share = sent_share(t.schedule, 0)
     caption = (
-        f"In step s GPU i sends to GPU i + s + 1 what is meant for it, so every port carries {fraction(share)} of D in and out "
-        f"in every step. T = D (N-1)/(N^2 W), about D/(N W): {t.words}. The row of cells is what GPU 0 has received."
+        "In step s GPU i sends to GPU i + s + 1 what is meant for it, so every port carries "
+        f"{fraction(share)} of D in and out in every step. T = D (N-1)/(N^2 W), about D/(N W): {t.words}. "
+        "The row of cells is what GPU 0 has received."
     )
     title = f"All-to-all of {n} GPUs over an NVSwitch"
     svg = canvas.finish(title, f"{n} GPUs, {n * n} messages, {t.schedule.step_count} steps", [caption])
@@ -86,7 +95,9 @@ def draw_sharp(numbers: Numbers) -> Picture:
     n = at_most(numbers.ranks, least=3, most=8)
     ring, sharp, nvls = _times(n, numbers.size)
     canvas = Sketch()
-    canvas.panel(Box(0, 0, 300, 330), "without: a ring", f"each GPU sends 2 (N-1)/N = {fraction(2 * (n - 1) / n)} of D")
+    canvas.panel(
+        Box(0, 0, 300, 330), "without: a ring", f"each GPU sends 2 (N-1)/N = {fraction(2 * (n - 1) / n)} of D"
+    )
     boxes = node(canvas, 150, 192, 102, [str(g) for g in range(n)])
     chords(canvas, boxes, pairs_of(ring.schedule, 0), width=2.6, coloured=False)
     canvas.text(150, 189, "every GPU adds", size=10)
@@ -100,32 +111,33 @@ def draw_sharp(numbers: Numbers) -> Picture:
         left = 316.0 + k * 316
         canvas.panel(Box(left, 0, left + 300, 330), title, under)
         _through(canvas, left + 150, 192, n, up)
+    named = (("ring", ring, "h2"), ("SHARP, ideal", sharp, "h1"), ("NVLS, load and store", nvls, "h3"))
     rows = [
-        ("ring", ring.flows, f"{show_seconds(ring.flows)}, {fraction(round(ring.flows * ring.rate / ring.size, 9))} D/W", "h2"),
-        ("SHARP, ideal", sharp.flows, f"{show_seconds(sharp.flows)}, {sharp.flows * sharp.rate / sharp.size:.3f} D/W", "h1"),
-        ("NVLS, load and store", nvls.flows, f"{show_seconds(nvls.flows)}, {nvls.flows * nvls.rate / nvls.size:.3f} D/W", "h3"),
+        (name, t.flows, f"{show_seconds(t.flows)}, {t.flows * t.rate / t.size:.3f} D/W", cls)
+        for name, t, cls in named
     ]
     bars(canvas, 0, 360, rows, room=520)
     ratio = 2 * (n - 1) / n
     facts = {
-        "size": ring.size, "rate": ring.rate, "time_ring": ring.flows, "time_sharp": sharp.flows, "time_nvls": nvls.flows,
+        "size": ring.size, "rate": ring.rate, "time_ring": ring.flows,
+        "time_sharp": sharp.flows, "time_nvls": nvls.flows,
         "ratio": ring.flows / sharp.flows,
     }  # fmt: skip
-    words = ("hopcast", "predict", "all_reduce", f"switch:{n}{PORT},sharp=on", "--size", numbers.size, "--algorithm", "all")
+    able = f"switch:{n}{PORT},sharp=on"
     return Picture(
         canvas.finish(
             f"All-reduce of {n} GPUs with the sum taken in the switch",
             f"each port {show_rate(ring.rate)} in and as much out; bars: by flows",
             [
-                f"Without SHARP T = 2 D (N-1)/(N W). With it D/W, for D goes up and the sum comes down at the same time, "
-                f"piece after piece: {ratio:g} times faster for {n} GPUs, 2 times for very many; measured gains are "
-                "near 1.3 (Gordic 2026). On an H100 node a GPU also loads and stores its own share of the sum, which "
-                "adds D/N (NVLS)."
+                "Without SHARP T = 2 D (N-1)/(N W). With it D/W, for D goes up and the sum comes down at "
+                f"the same time, piece after piece: {ratio:g} times faster for {n} GPUs, 2 times for very "
+                "many; measured gains are near 1.3 (Gordic 2026). On an H100 node a GPU also loads and "
+                "stores its own share of the sum, which adds D/N (NVLS)."
             ],
         ),
         facts,
-        ("all_reduce", f"switch:{n}{PORT},sharp=on", numbers.size, "sharp,chunks=4"),
-        " ".join(words),
+        ("all_reduce", able, numbers.size, "sharp,chunks=4"),
+        f"hopcast predict all_reduce {able} --size {numbers.size} --algorithm all",
     )
 
 

@@ -1,5 +1,7 @@
 """A matrix that lies with the hosts comes to one chip and is multiplied: four stages, one of which binds."""
 
+import numpy as np
+
 from hopcast.atlas import Figure, Numbers, Picture
 from hopcast.atlas._timing import cluster_of
 from hopcast.draw.boxes import Box, around
@@ -33,7 +35,9 @@ def stages(on: str, matrix: str) -> tuple[dict[str, float], Floats]:
     whole = float(gathered.rows[0]["size_bytes"])
     chips = cluster.topology.chips
     loaded = route(f"{on},latency=0", "host:0", "0,0", size=whole / chips).rows[0]
-    product = matmul(f"{matrix} @ bf16[{rows},128]", f"{cluster.family}:1x1", backward=False).detail["forward"]
+    product = matmul(f"{matrix} @ bf16[{rows},128]", f"{cluster.family}:1x1", backward=False).detail[
+        "forward"
+    ]
     load = gathered.detail.load
     assert load is not None
     found = {
@@ -53,49 +57,85 @@ def draw(numbers: Numbers) -> Picture:
     cluster = cluster_of(numbers.on)
     found, load = stages(numbers.on, numbers.size)
     canvas, figures = Sketch(), cluster.figures
-    wide, tall = cluster.topology.shape
-    step = min(46.0, 190.0 / max(wide, tall))
-    canvas.panel(Box(0, 0, 800, 286), "the way of the matrix", "every host loads its chips; all chips send to chip 0,0; it multiplies")
-    hosts = canvas.box(Box(20, 84, 110, 264), ["DRAM of", "the hosts", show_size(found["size"])], "switch", size=11, layer=OVER)
-    left, top = 214.0, 174 - (tall - 1) * step / 2
-    canvas.arrow(((hosts.right + 2, 174), (left - 26, 174)), 1, width=5)
-    canvas.text((hosts.right + left - 22) / 2, 160, "PCIe", size=11, cls="bold")
-    canvas.text((hosts.right + left - 22) / 2, 194, f"{show_size(found['size'] / found['chips'])} each", size=9, cls="muted")
-    _slice(canvas, left, top, step, cluster.topology, load)
-    right = left + (wide - 1) * step + 26
-    one = canvas.box(Box(right + 96, 136, right + 170, 212), ["HBM of", "chip 0,0"], "end", size=11, layer=OVER)
-    canvas.arrow(((right, 174), (one.left - 2, 174)), 2, width=5)
-    canvas.text((right + one.left) / 2, 160, "ICI", size=11, cls="bold")
-    canvas.text((right + one.left) / 2, 194, "2 links in", size=9, cls="muted")
-    unit = canvas.box(Box(one.right + 92, 136, one.right + 166, 212), ["VMEM,", "MXU"], "chip", size=11, layer=OVER)
-    canvas.arrow(((one.right + 2, 174), (unit.left - 2, 174)), 3, width=5)
-    canvas.text((one.right + unit.left) / 2, 160, "HBM", size=11, cls="bold")
+    _way(canvas, cluster.topology, found, load)
     rows = [
         ("PCIe: host to chip", found["pcie"], f"at {show_rate(figures['pcie.bandwidth'].value)}", "h1"),
-        ("ICI: to chip 0,0", found["ici"], f"2 links of {show_rate(figures['ici.bandwidth'].value)}", "h2"),
+        (
+            "ICI: to chip 0,0",
+            found["ici"],
+            f"{_into(cluster.topology, load)} links of {show_rate(figures['ici.bandwidth'].value)}",
+            "h2",
+        ),
         ("HBM: read", found["hbm"], f"at {show_rate(figures['hbm.bandwidth'].value)}", "h3"),
         ("MXU: multiply", found["mxu"], f"{found['flops']:.3g} FLOPs", "h4"),
     ]
     shown = [(name, t, f"{show_seconds(t)}, {how}", cls) for name, t, how, cls in rows]
     bars(canvas, 0, 322, shown, room=420)
-    slowest = max(rows, key=lambda r: r[1])
-    whole = sum(r[1] for r in rows)
+    binds, longest = max(((name.split(":")[0], t) for name, t, *_ in rows), key=lambda r: r[1])
+    said = (
+        f"{binds} binds: streamed, the stages overlap and take {show_seconds(longest)}; one after the other "
+    )
+    said += f"{show_seconds(sum(r[1] for r in rows))}."
+    room = figures["hbm.capacity"].value
+    if found["size"] > room:
+        said += f" {show_size(found['size'])} does not fit in {show_size(room)} of HBM, so it must stream."
     return Picture(
         canvas.finish(
             f"A {show_size(found['size'])} matrix from the hosts to one chip of {numbers.on}",
-            f"{numbers.size}, {show_size(found['size'] / found['chips'])} on each of {int(found['chips'])} chips",
-            [
-                f"{slowest[0].split(':')[0]} binds: streamed, the stages overlap and take {show_seconds(slowest[1])}; "
-                f"one after the other {show_seconds(whole)}. {show_size(found['size'])} does not fit in "
-                f"{show_size(figures['hbm.capacity'].value)} of HBM, so it must stream."
-                if found["size"] > figures["hbm.capacity"].value
-                else f"{slowest[0].split(':')[0]} binds: overlapped {show_seconds(slowest[1])}, one after the other {show_seconds(whole)}."
-            ],
+            f"{numbers.size}, {show_size(found['size'] / found['chips'])} on each of {int(found['chips'])} "
+            "chips",
+            [said],
         ),
         found,
         (),
         f"hopcast predict gather {numbers.on} --size '{numbers.size}' --root 0,0",
     )
+
+
+def _into(topology: Topology, load: Floats) -> int:
+    """Links over which chip 0 receives."""
+    return int(np.count_nonzero((topology.dst == 0) & (load > 0)))
+
+
+def _way(canvas: Sketch, topology: Topology, found: dict[str, float], load: Floats) -> None:
+    """From the hosts over the slice into one chip."""
+    wide, tall = topology.shape
+    step = min(46.0, 190.0 / max(wide, tall))
+    canvas.panel(
+        Box(0, 0, 800, 286),
+        "the way of the matrix",
+        "every host loads its chips; all chips send to chip 0,0; it multiplies",
+    )
+    hosts = canvas.box(
+        Box(20, 84, 110, 264),
+        ["DRAM of", "the hosts", show_size(found["size"])],
+        "switch",
+        size=11,
+        layer=OVER,
+    )
+    left, top = 214.0, 174 - (tall - 1) * step / 2
+    canvas.arrow(((hosts.right + 2, 174), (left - 26, 174)), 1, width=5)
+    canvas.text((hosts.right + left - 22) / 2, 160, "PCIe", size=11, cls="bold")
+    canvas.text(
+        (hosts.right + left - 22) / 2,
+        194,
+        f"{show_size(found['size'] / found['chips'])} each",
+        size=9,
+        cls="muted",
+    )
+    _slice(canvas, left, top, step, topology, load)
+    right = left + (wide - 1) * step + 26
+    one = canvas.box(
+        Box(right + 96, 136, right + 170, 212), ["HBM of", "chip 0,0"], "end", size=11, layer=OVER
+    )
+    canvas.arrow(((right, 174), (one.left - 2, 174)), 2, width=5)
+    canvas.text((right + one.left) / 2, 160, "ICI", size=11, cls="bold")
+    canvas.text((right + one.left) / 2, 194, f"{_into(topology, load)} links in", size=9, cls="muted")
+    unit = canvas.box(
+        Box(one.right + 92, 136, one.right + 166, 212), ["VMEM,", "MXU"], "chip", size=11, layer=OVER
+    )
+    canvas.arrow(((one.right + 2, 174), (unit.left - 2, 174)), 3, width=5)
+    canvas.text((one.right + unit.left) / 2, 160, "HBM", size=11, cls="bold")
 
 
 def _slice(canvas: Sketch, left: float, top: float, step: float, topology: Topology, load: Floats) -> None:

@@ -20,16 +20,20 @@ def draw_two_routes(numbers: Numbers) -> Picture:
         raise InputError(f"--on {numbers.on}: this figure takes a grid of 2 to 256 chips, such as v5e:4x4")
     ends = [topology.place(topology.chips - 1), topology.place(0)]
     found = route(cluster, ends[0], ends[1], size=numbers.size).rows[0]
-    ways = disjoint_routes(topology, *(clusters.vertex(topology, e) for e in ends))
+    ways = disjoint_routes(topology, clusters.vertex(topology, ends[0]), clusters.vertex(topology, ends[1]))
     rate = float(topology.bandwidth[ways[0][0]])
     alone = found["size_bytes"] / rate
     caption = (
-        f"{numbers.size} is {found['size_bytes']:,} B. Over one route at {show_rate(rate)}: {show_seconds(alone)}; cut in "
-        f"{len(ways)} parts over {len(ways)} routes that share no link: {show_seconds(found['bandwidth_us'] * 1e-6)}. "
-        f"{found['hops']} hops add {show_seconds(found['latency_us'] * 1e-6)}: {show_seconds(found['time_us'] * 1e-6)} in all."
+        f"{numbers.size} is {found['size_bytes']:,} B. Over one route at {show_rate(rate)}: "
+        f"{show_seconds(alone)}; cut in {len(ways)} parts over {len(ways)} routes that share no link: "
+        f"{show_seconds(found['bandwidth_us'] * 1e-6)}. {found['hops']} hops add "
+        f"{show_seconds(found['latency_us'] * 1e-6)}: {show_seconds(found['time_us'] * 1e-6)} in all."
     )
     title = f"{show_size(found['size_bytes'])} from chip {ends[0]} to chip {ends[1]} of {numbers.on}"
-    facts = {k: float(found[k]) for k in ("size_bytes", "hops", "disjoint_routes", "latency_us", "bandwidth_us", "time_us")}
+    facts = {
+        k: float(found[k])
+        for k in ("size_bytes", "hops", "disjoint_routes", "latency_us", "bandwidth_us", "time_us")
+    }
     svg = topology_svg(cluster, routes=ways, title=title, caption=caption)
     ask = f"hopcast route {numbers.on} {ends[0]} {ends[1]} --size '{numbers.size}'"
     return Picture(svg, facts, (), ask)
@@ -42,8 +46,8 @@ def draw_ring(numbers: Numbers) -> Picture:
     cluster = cluster_of(f"{name},bandwidth=45GB/s,latency=1us")
     links = cluster.topology.links
     caption = (
-        f"How a ring is drawn from here on: {n} chips, {links // 2} full-duplex cables. On a v5e only an axis of 16 "
-        f"wraps; here one of {n} is taken to wrap, to keep pictures small."
+        f"How a ring is drawn from here on: {n} chips, {links // 2} full-duplex cables. On a v5e only an "
+        f"axis of 16 wraps; here one of {n} is taken to wrap, to keep pictures small."
     )
     svg = topology_svg(cluster, title=f"A ring of {n} chips", caption=caption)
     facts = {"chips": n, "cables": links // 2}
@@ -51,6 +55,8 @@ def draw_ring(numbers: Numbers) -> Picture:
 
 
 FIGURES = (
-    Figure("tpu_example1", 7, "A matrix over two routes", draw_two_routes, Numbers(0, _MATRIX, "v5e:4x4"), "tpu"),
+    Figure(
+        "tpu_example1", 7, "A matrix over two routes", draw_two_routes, Numbers(0, _MATRIX, "v5e:4x4"), "tpu"
+    ),
     Figure("representation", 11, "A ring of 8, as it is drawn", draw_ring, Numbers(8), "gather"),
 )

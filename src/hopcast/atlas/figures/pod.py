@@ -4,7 +4,7 @@ from hopcast import chips
 from hopcast.atlas import Figure, Numbers, Picture
 from hopcast.atlas._timing import cluster_of
 from hopcast.draw.boxes import Box, around
-from hopcast.draw.sketch import Sketch
+from hopcast.draw.sketch import Sketch, fits
 from hopcast.draw.svg import BACK, BOXES, LINES, OVER
 from hopcast.ir.cluster import Cluster
 from hopcast.names import InputError
@@ -22,8 +22,15 @@ def pod_of(text: str) -> Cluster:
     """
     cluster = cluster_of(text)
     topology = cluster.topology
-    if not topology.is_grid or len(topology.axes) != 2 or not chips.known(cluster.family) or max(topology.shape) > 16:
-        raise InputError(f"--on {text}: this figure takes a slice of two axes up to 16 x 16, such as v5e:16x16")
+    if (
+        not topology.is_grid
+        or len(topology.axes) != 2
+        or not chips.known(cluster.family)
+        or max(topology.shape) > 16
+    ):
+        raise InputError(
+            f"--on {text}: this figure takes a slice of two axes up to 16 x 16, such as v5e:16x16"
+        )
     return cluster
 
 
@@ -45,7 +52,12 @@ def _grid(canvas: Sketch, cluster: Cluster, left: float, top: float, blocks: boo
         for i in range(-(-wide // bx)):
             for j in range(-(-tall // by)):
                 a, b = min(wide, (i + 1) * bx), min(tall, (j + 1) * by)
-                edge = Box(left + (i * bx - 0.5) * _STEP, top + (j * by - 0.5) * _STEP, left + (a - 0.5) * _STEP, top + (b - 0.5) * _STEP)
+                edge = Box(
+                    left + (i * bx - 0.5) * _STEP,
+                    top + (j * by - 0.5) * _STEP,
+                    left + (a - 0.5) * _STEP,
+                    top + (b - 0.5) * _STEP,
+                )
                 canvas.rect(edge.grown(-1.5), "panel" if (i + j) % 2 else "switch", round_by=6, layer=BACK)
     far = (left + (wide - 1) * _STEP, top + (tall - 1) * _STEP)
     wraps = [a.wraps for a in cluster.topology.axes]
@@ -64,7 +76,9 @@ def _grid(canvas: Sketch, cluster: Cluster, left: float, top: float, blocks: boo
                 canvas.line(((x, far[1]), (x, far[1] + 24)), "wrap")
     for i in range(wide):
         for j in range(tall):
-            canvas.rect(around(left + i * _STEP, top + j * _STEP, _CHIP, _CHIP), "chip", round_by=2, layer=OVER)
+            canvas.rect(
+                around(left + i * _STEP, top + j * _STEP, _CHIP, _CHIP), "chip", round_by=2, layer=OVER
+            )
     for k in range(wide):
         canvas.text(left + k * _STEP, top - 30, str(k), size=8, cls="muted")
     for k in range(tall):
@@ -106,9 +120,21 @@ def _zoom(canvas: Sketch, cluster: Cluster, left: float, top: float) -> None:
     canvas.text(middle, y + 9, f"{show_rate(rate)}", size=9.5)
     y = net.bottom + 46
     canvas.arrow(((left + 20, y - 4), (left + 46, y - 4)), 1, width=1.8)
-    canvas.text(left + 54, y, f"{bx * by} PCIe links of {show_rate(figures['pcie.bandwidth'].value)} each way", size=10, anchor="start")
+    canvas.text(
+        left + 54,
+        y,
+        f"{bx * by} PCIe links of {show_rate(figures['pcie.bandwidth'].value)} each way",
+        size=10,
+        anchor="start",
+    )
     canvas.line(((left + 20, y + 14), (left + 46, y + 14)), "cable")
-    canvas.text(left + 54, y + 18, f"ICI, {show_rate(figures['ici.bandwidth'].value)} each way", size=10, anchor="start")
+    canvas.text(
+        left + 54,
+        y + 18,
+        f"ICI, {show_rate(figures['ici.bandwidth'].value)} each way",
+        size=10,
+        anchor="start",
+    )
 
 
 def draw_pod(numbers: Numbers) -> Picture:
@@ -119,18 +145,28 @@ def draw_pod(numbers: Numbers) -> Picture:
     _grid(canvas, cluster, 46, 60, True)
     edge = 46 + (wide - 1) * _STEP
     under = 60 + (tall - 1) * _STEP + 40
-    canvas.box(Box(46 - _STEP / 2, under, edge + _STEP / 2, under + 26), ["data centre network (DCN), behind the hosts"], "chip", size=11)
+    bar = Box(46 - _STEP / 2, under, edge + _STEP / 2, under + 26)
+    said = "data centre network (DCN), behind the hosts"
+    canvas.box(bar, [said if fits(said, bar.right - bar.left - 8, 11) else "DCN"], "chip", size=11)
     _zoom(canvas, cluster, edge + 62, 52)
     bx, by = host_block(cluster)
     hosts = cluster.facts["hosts"]
     facts = {"chips": topology.chips, "hosts": hosts, "cables": topology.links // 2, "pcie_a_host": bx * by}
     wraps = [a.name for a in topology.axes if a.wraps]
-    closed = f"{' and '.join(wraps)} wrap: column 0 is joined to column {wide - 1}, row 0 to row {tall - 1}." if len(wraps) == 2 else f"{wraps[0]} wraps; the other axis is open." if wraps else "No axis wraps: the slice is an open grid."
+    closed = (
+        f"{' and '.join(wraps)} wrap: column 0 is joined to column {wide - 1}, row 0 to row {tall - 1}."
+        if len(wraps) == 2
+        else f"{wraps[0]} wraps; the other axis is open."
+        if wraps
+        else "No axis wraps: the slice is an open grid."
+    )
     return Picture(
         canvas.finish(
             f"{cluster.name}: chips, hosts and the way out",
-            f"{topology.chips} chips, {topology.links // 2} ICI cables of {show_rate(float(topology.bandwidth[0]))} each way, {hosts} hosts",
-            [f"Each shaded block of {bx} x {by} chips hangs on one host. {closed} Data for another pod leaves through PCIe and the host, so it can never be faster than those."],
+            f"{topology.chips} chips, {topology.links // 2} ICI cables of "
+            f"{show_rate(float(topology.bandwidth[0]))} each way, {hosts} hosts",
+            [f"Each shaded block of {bx} x {by} chips hangs on one host. {closed} Data for another pod "
+             "leaves through PCIe and the host, so it can never be faster than those."],
         ),
         facts,
         ("all_gather", numbers.on, "1GiB", "auto"),
@@ -144,21 +180,40 @@ def draw_rings(numbers: Numbers) -> Picture:
     wide, tall = cluster.topology.shape
     wraps = [a.wraps for a in cluster.topology.axes]
     if not any(wraps):
-        raise InputError(f"--on {numbers.on}: no axis wraps, so there are no rings; take v5e:16x16 or v5e:8x16")
+        raise InputError(
+            f"--on {numbers.on}: no axis wraps, so there are no rings; take v5e:16x16 or v5e:8x16"
+        )
     canvas, left, top = Sketch(), 46.0, 60.0
     _grid(canvas, cluster, left, top, False)
     right, bottom = left + (wide - 1) * _STEP, top + (tall - 1) * _STEP
     row, column = tall // 4, wide // 8
     if wraps[0]:
         y = top + row * _STEP
-        loop = ((left, y), (right + 21, y), (right + 21, y - 12), (left - 21, y - 12), (left - 21, y), (left, y))
+        loop = (
+            (left, y),
+            (right + 21, y),
+            (right + 21, y - 12),
+            (left - 21, y - 12),
+            (left - 21, y),
+            (left, y),
+        )
         canvas.line(loop, "s1", width=3.2, radius=6, layer=BOXES)
     if wraps[1]:
         x = left + column * _STEP
-        loop = ((x, top), (x, bottom + 21), (x + 12, bottom + 21), (x + 12, top - 21), (x, top - 21), (x, top))
+        loop = (
+            (x, top),
+            (x, bottom + 21),
+            (x + 12, bottom + 21),
+            (x + 12, top - 21),
+            (x, top - 21),
+            (x, top),
+        )
         canvas.line(loop, "s2", width=3.2, radius=6, layer=BOXES)
     rings = (tall if wraps[0] else 0) + (wide if wraps[1] else 0)
-    said = [f"{tall} rows of {wide} along x" if wraps[0] else "", f"{wide} columns of {tall} along y" if wraps[1] else ""]
+    said = [
+        f"{tall} rows of {wide} along x" if wraps[0] else "",
+        f"{wide} columns of {tall} along y" if wraps[1] else "",
+    ]
     facts = {"rings": rings, "length": max(n for n, w in zip((wide, tall), wraps, strict=True) if w)}
     return Picture(
         canvas.finish(
@@ -166,7 +221,8 @@ def draw_rings(numbers: Numbers) -> Picture:
             f"{rings} rings: {' and '.join(s for s in said if s)}, each with links both ways",
             [
                 "A row together with its wraparound is a ring, and so is a column; one of each is marked. A "
-                "collective over x runs on all rows at once, one over y on all columns, and they share no link."
+                "collective over x runs on all rows at once, one over y on all columns, and they share no "
+                "link."
             ],
         ),
         facts,
@@ -186,22 +242,38 @@ def draw_pods(numbers: Numbers) -> Picture:
     canvas.text(720, 21, "data centre network (DCN)", size=12)
     for p in range(pods):
         left = p * 310.0
-        canvas.panel(Box(left, 92, left + 280, 350), f"pod {p}", f"{one.topology.chips} chips, {one.facts['hosts']} hosts")
+        canvas.panel(
+            Box(left, 92, left + 280, 350),
+            f"pod {p}",
+            f"{one.topology.chips} chips, {one.facts['hosts']} hosts",
+        )
         _small_pod(canvas, left + 32, 182)
         x = left + 216
         host = canvas.box(around(x, 166, 76, 36), ["host"], "switch", size=11, layer=OVER)
-        hbm = canvas.box(around(x, 290, 76, 62), ["chip 0,0", "HBM"], "end" if p < 2 else "chip", size=10, layer=OVER)
+        hbm = canvas.box(
+            around(x, 290, 76, 62), ["chip 0,0", "HBM"], "end" if p < 2 else "chip", size=10, layer=OVER
+        )
         for a, b in ((hbm.top - 2, host.bottom + 2), (host.top - 2, net.bottom + 2)):
             if p < 2:
                 canvas.arrow(((x, a), (x, b)) if p == 0 else ((x, b), (x, a)), 1, width=3.6)
             else:
                 canvas.line(((x, a), (x, b)), "cable")
-        canvas.text(x - 8, 224, f"PCIe, {show_rate(figures['pcie.bandwidth'].value)}", size=9, cls="muted", anchor="end")
+        canvas.text(
+            x - 8,
+            224,
+            f"PCIe, {show_rate(figures['pcie.bandwidth'].value)}",
+            size=9,
+            cls="muted",
+            anchor="end",
+        )
         each = figures["dcn.bandwidth"].value
-        canvas.text(x - 8, 66, f"{show_rate(each * bx * by)} for {bx * by} chips", size=9, cls="muted", anchor="end")
+        canvas.text(
+            x - 8, 66, f"{show_rate(each * bx * by)} for {bx * by} chips", size=9, cls="muted", anchor="end"
+        )
     canvas.arrow(((216, 17), (526, 17)), 1, width=3.6, layer=OVER)
     facts = {
-        "hops": int(found["hops"]), "time_us": float(found["time_us"]), "latency_us": float(found["latency_us"]),
+        "hops": int(found["hops"]), "time_us": float(found["time_us"]),
+        "latency_us": float(found["latency_us"]),
         "bandwidth_us": float(found["bandwidth_us"]), "dcn": figures["dcn.bandwidth"].value,
     }  # fmt: skip
     rate = found["size_bytes"] / found["bandwidth_us"] / 1e3
@@ -210,9 +282,10 @@ def draw_pods(numbers: Numbers) -> Picture:
             f"Pods of {one.name} over a data centre network",
             "from HBM over PCIe to the host, over the DCN to the other host, over PCIe into HBM",
             [
-                f"{show_size(found['size_bytes'])} from chip 0,0 of pod 0 to chip 0,0 of pod 1: {show_seconds(found['time_us'] * 1e-6)}, "
-                f"of which the hops are {show_seconds(found['latency_us'] * 1e-6)} and bytes the rest, at {rate:.4g} GB/s. "
-                f"A network that never blocks is assumed; its latency is, too."
+                f"{show_size(found['size_bytes'])} from chip 0,0 of pod 0 to chip 0,0 of pod 1: "
+                f"{show_seconds(found['time_us'] * 1e-6)}, of which the hops are "
+                f"{show_seconds(found['latency_us'] * 1e-6)} and bytes the rest, at {rate:.4g} GB/s. A "
+                "network that never blocks is assumed; its latency is, too."
             ],
         ),
         facts,
@@ -235,6 +308,13 @@ def _small_pod(canvas: Sketch, left: float, top: float) -> None:
 
 FIGURES = (
     Figure("tpu_topology1", 4, "A v5e pod with its hosts", draw_pod, Numbers(0, "", "v5e:16x16"), "tpu"),
-    Figure("tpu_topology2", 5, "Pods over a data centre network", draw_pods, Numbers(0, "64MiB", "v5e:16x16"), "tpu"),
+    Figure(
+        "tpu_topology2",
+        5,
+        "Pods over a data centre network",
+        draw_pods,
+        Numbers(0, "64MiB", "v5e:16x16"),
+        "tpu",
+    ),
     Figure("ring", 10, "Rings in a pod", draw_rings, Numbers(0, "", "v5e:16x16"), "gather"),
 )

@@ -21,11 +21,13 @@ LEVELS = (
 
 
 def draw(numbers: Numbers) -> Picture:
-    """A layer for each level that the chip's data sheet gives; its width is the logarithm of its bandwidth."""
+    """A layer for each level that the data sheet gives; its width is the logarithm of its bandwidth."""
     chip = chips.load(numbers.on)
     have = [(k, n, w) for k, n, w in LEVELS if k in chip.figures]
     if len(have) < 3:
-        raise InputError(f"--on {numbers.on}: {chip.title} has no bandwidth hierarchy on record; take v5e or v5p")
+        raise InputError(
+            f"--on {numbers.on}: {chip.title} has no bandwidth hierarchy on record; take v5e or v5p"
+        )
     have.sort(key=lambda level: -chip.figures[level[0]].value)
     rates = [chip.figures[k].value for k, _, _ in have]
     canvas, high = Sketch(), 62.0
@@ -39,10 +41,24 @@ def draw(numbers: Numbers) -> Picture:
         canvas.rect(Box(-42, y + 17, 42, y + 45), "panel", round_by=4, layer=OVER)
         canvas.text(0, y + 36, name, size=14, cls="bold")
         x = half[0] + 26
-        canvas.text(x, y + 22, f"{rates[i]:.4g} B/s".replace("e+0", "e").replace("e+", "e"), size=13, cls="bold", anchor="start")
+        canvas.text(
+            x,
+            y + 22,
+            f"{rates[i]:.4g} B/s".replace("e+0", "e").replace("e+", "e"),
+            size=13,
+            cls="bold",
+            anchor="start",
+        )
         canvas.text(x, y + 38, f"{show_rate(rates[i])}: {what}", size=10.5, anchor="start")
         if i:
-            canvas.text(x, y + 54, f"1/{rates[i - 1] / rates[i]:.3g} of the one above", size=10, cls="muted", anchor="start")
+            canvas.text(
+                x,
+                y + 54,
+                f"1/{rates[i - 1] / rates[i]:.3g} of the one above",
+                size=10,
+                cls="muted",
+                anchor="start",
+            )
     facts = {k.split(".")[0]: chip.figures[k].value for k, _, _ in have}
     links = int(chip.figures["ici.links"].value) if "ici.links" in chip.figures else 0
     return Picture(
@@ -50,9 +66,9 @@ def draw(numbers: Numbers) -> Picture:
             f"The bandwidths of a {chip.title}, fast above slow below",
             "the width of a layer is the logarithm of its bandwidth",
             [
-                f"The farther from the compute units, the slower: from VMEM to the data centre network "
-                f"{rates[0] / rates[-1]:,.0f} times. A chip has {links} ICI links, and each carries as much back at "
-                "the same time."
+                "The farther from the compute units, the slower: from VMEM to the data centre network "
+                f"{rates[0] / rates[-1]:,.0f} times. A chip has {links} ICI links, and each carries as much "
+                "back at the same time."
             ],
         ),
         facts,

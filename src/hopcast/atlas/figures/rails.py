@@ -27,10 +27,18 @@ def _network(canvas: Sketch, gpus: int) -> tuple[list[list[Box]], list[Box], Box
     for k in range(2):
         left = k * (gpus * _PITCH + 60)
         canvas.rect(Box(left, 214, left + gpus * _PITCH, 330), "blank", round_by=6, layer=BACK)
-        bar = canvas.box(Box(left + 10, 296, left + gpus * _PITCH - 10, 320), [f"NVSwitches of node {k}"], "switch", size=9.5, layer=OVER)
+        bar = canvas.box(
+            Box(left + 10, 296, left + gpus * _PITCH - 10, 320),
+            [f"NVSwitches of node {k}"],
+            "switch",
+            size=9.5,
+            layer=OVER,
+        )
         row = []
         for g in range(gpus):
-            box = canvas.box(around(left + (g + 0.5) * _PITCH, 244, 50, 28), [f"GPU {g}"], "chip", size=9.5, layer=OVER)
+            box = canvas.box(
+                around(left + (g + 0.5) * _PITCH, 244, 50, 28), [f"GPU {g}"], "chip", size=9.5, layer=OVER
+            )
             x = (box.left + box.right) / 2
             canvas.line(((x, box.bottom), (x, bar.top)), "cable", layer=BACK)
             leaf = leaves[g]
@@ -56,7 +64,14 @@ def _times(on: str, size: str, facts: dict[str, Fact]) -> list[tuple[str, float,
         for algorithm, said in (("direct", "straight"), ("pxn", "by rails")):
             time = answer(q, algorithm, "flows").time
             facts[f"{key}.{algorithm}"] = time
-            rows.append((f"{said}, {'full tree' if key == 'full' else 'spines 2:1'}", time, show_seconds(time), "h2" if algorithm == "direct" else "h1"))
+            rows.append(
+                (
+                    f"{said}, {'full tree' if key == 'full' else 'spines 2:1'}",
+                    time,
+                    show_seconds(time),
+                    "h2" if algorithm == "direct" else "h1",
+                )
+            )
     return rows
 
 
@@ -64,7 +79,9 @@ def draw(numbers: Numbers) -> Picture:
     """Three ways, and the all_to_all."""
     q, where = ask.question("all_to_all", numbers.on, size=numbers.size)
     if len(q.group.levels) != 2 or not 4 <= where.cluster.topology.shape[1] <= 8:
-        raise InputError(f"--on {numbers.on}: this figure takes nodes of 4 to 8 GPUs with rails, such as dgx-h100:32")
+        raise InputError(
+            f"--on {numbers.on}: this figure takes nodes of 4 to 8 GPUs with rails, such as dgx-h100:32"
+        )
     gpus = where.cluster.topology.shape[1]
     canvas = Sketch()
     nodes, leaves, spine = _network(canvas, gpus)
@@ -92,20 +109,29 @@ def draw(numbers: Numbers) -> Picture:
         canvas.text(42, y, text, size=10.5, anchor="start")
     facts: dict[str, Fact] = {"size": q.size}
     rows = _times(numbers.on, numbers.size, facts)
-    canvas.text(0, 424, f"all-to-all of {show_size(q.size)} on {numbers.on}, by flows", size=12, cls="bold", anchor="start")
+    canvas.text(
+        0,
+        424,
+        f"all-to-all of {show_size(q.size)} on {numbers.on}, by flows",
+        size=12,
+        cls="bold",
+        anchor="start",
+    )
     bars(canvas, 0, 438, rows, room=420)
     return Picture(
         canvas.finish(
             "Rails: which way a message takes",
             f"NICs of one number meet in one leaf; {numbers.on}",
             [
-                "Between nodes of one unit a message along a rail needs no spine. Where the spines are thinner than the leaves, "
-                "an all-to-all that crosses rails waits for them; passed over NVLink to the right rail first it does not."
+                "Between nodes of one unit a message along a rail needs no spine. Where the spines are "
+                "thinner than the leaves, an all-to-all that crosses rails waits for them; passed over "
+                "NVLink to the right rail first it does not."
             ],
         ),
         facts,
         ("all_to_all", f"{numbers.on.split(':')[0]}:2,latency=0", "64MiB", "pxn"),
-        f"hopcast predict all_to_all {numbers.on},oversubscription=2,latency=0 --size {numbers.size} --algorithm pxn",
+        f"hopcast predict all_to_all {numbers.on},oversubscription=2,latency=0 --size {numbers.size} "
+        "--algorithm pxn",
     )
 
 

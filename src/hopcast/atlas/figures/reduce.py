@@ -10,8 +10,8 @@ def _ring_both_ways(n: Numbers) -> Picture:
     return stepped(
         "reduce_scatter", f"ring:{ranks}{LINK}", "bidirectional_ring", n.size,
         title=f"Reduce-scatter on a ring of {ranks}, both directions at once",
-        how="All-gather backwards: partial sums travel towards their owner from both sides, and every chip adds "
-        "its own part before it passes them on.",
+        how="All-gather backwards: partial sums travel towards their owner from both sides, and every chip "
+        "adds its own part before it passes them on.",
         law="floor(N/2) steps of (D/N)/W, D/(2W) for even N",
     )  # fmt: skip
 
@@ -21,8 +21,8 @@ def _all_reduce(n: Numbers) -> Picture:
     return stepped(
         "all_reduce", f"ring:{ranks}{LINK}", "bidirectional_ring", n.size,
         title=f"All-reduce on a ring of {ranks}: reduce-scatter, then all-gather",
-        how="First every chip comes to own the complete sum of one shard, then all shards are gathered, over the "
-        "same links.",
+        how="First every chip comes to own the complete sum of one shard, then all shards are gathered, over "
+        "the same links.",
         law="2 floor(N/2) steps of (D/N)/W, D/W for even N",
     )  # fmt: skip
 
@@ -50,7 +50,14 @@ def _chain(n: Numbers) -> Picture:
 
 FIGURES = (
     Figure("rs1", 17, "Reduce-scatter, ring, both directions", _ring_both_ways, Numbers(8, "8MiB"), "reduce"),
-    Figure("all_reduce", 18, "All-reduce = reduce-scatter + all-gather", _all_reduce, Numbers(4, "8MiB"), "reduce"),
+    Figure(
+        "all_reduce",
+        18,
+        "All-reduce = reduce-scatter + all-gather",
+        _all_reduce,
+        Numbers(4, "8MiB"),
+        "reduce",
+    ),
     Figure("rs2", 19, "Reduce-scatter, ring, one direction", _ring_one_way, Numbers(4, "8MiB"), "reduce"),
     Figure("rs3", 20, "Reduce-scatter, open line", _chain, Numbers(4, "8MiB"), "reduce"),
 )

@@ -16,6 +16,14 @@ from hopcast.price.steps import steps
 from hopcast.units import show_rate, show_seconds, show_size
 from hopcast.verbs import ask
 
+_NAMES = (
+    "reduce-scatter in the slices",
+    "reduce-scatter over DCN",
+    "all-gather over DCN",
+    "all-gather in the slices",
+)
+Phase = tuple[bool, Schedule, float]  # over the network or not, its sends, seconds
+
 
 def _slice(canvas: Sketch, left: float, top: float, wide: int, tall: int, kind: str) -> None:
     """A small grid with the arrows of a phase."""
@@ -39,24 +47,16 @@ def _sent(made: Schedule) -> float:
     return float(total.max())
 
 
-def draw(numbers: Numbers) -> Picture:
-    """Four phases and their times."""
-    q, where = ask.question("all_reduce", f"{numbers.on},latency=0", size=numbers.size)
-    topology = where.cluster.topology
-    if not topology.is_slices or len(topology.axes) != 3 or topology.shape[0] < 2 or topology.chips > 512:
-        raise InputError(f"--on {numbers.on}: this figure takes several slices of two axes, such as v5e:8x8,slices=4")
-    many, wide, tall = topology.shape
-    outer = q.group.levels[0].axes[0].name
-    parts = []
-    for over, made in hierarchical.phases("all_reduce", q.group, q.hint):
-        found = steps(algebra.lay(made, q.group.all_groups, topology.vertices), where.cluster, q.size)
-        parts.append((over == outer, made, found.latency + found.bandwidth))
-    whole = answer(q, "hierarchical", "flows")
-    canvas = Sketch()
-    names = ("reduce-scatter in the slices", "reduce-scatter over DCN", "all-gather over DCN", "all-gather in the slices")
-    for k, ((network, made, time), name) in enumerate(zip(parts, names, strict=True)):
+def _phases(canvas: Sketch, parts: list[Phase], size: float, shape: tuple[int, ...]) -> None:
+    """A panel for each phase."""
+    many, wide, tall = shape
+    for k, ((network, made, time), name) in enumerate(zip(parts, _NAMES, strict=True)):
         left, top = k % 2 * 440.0, k // 2 * 268.0
-        canvas.panel(Box(left, top, left + 426, top + 256), f"{k + 1}. {name}", f"{show_size(_sent(made) * q.size)} out of each chip, {show_seconds(time)}")
+        canvas.panel(
+            Box(left, top, left + 426, top + 256),
+            f"{k + 1}. {name}",
+            f"{show_size(_sent(made) * size)} out of each chip, {show_seconds(time)}",
+        )
         shown = min(many, 3)
         for s in range(shown):
             x = left + 34 + s * 134
@@ -67,25 +67,57 @@ def draw(numbers: Numbers) -> Picture:
                 canvas.arrow(((x + 49, top + 196), (x + 49, top + 221)), 2, width=3.0, both=True)
         net = Box(left + 20, top + 222, left + 406, top + 244)
         canvas.box(net, ["data centre network"], "switch", size=9.5, layer=OVER)
+
+
+def draw(numbers: Numbers) -> Picture:
+    """Four phases and their times."""
+    q, where = ask.question("all_reduce", f"{numbers.on},latency=0", size=numbers.size)
+    topology = where.cluster.topology
+    if not topology.is_slices or len(topology.axes) != 3 or topology.shape[0] < 2 or topology.chips > 512:
+        raise InputError(
+            f"--on {numbers.on}: this figure takes several slices of two axes, such as v5e:8x8,slices=4"
+        )
+    many, wide, tall = topology.shape
+    outer = q.group.levels[0].axes[0].name
+    parts: list[Phase] = []
+    for over, made in hierarchical.phases("all_reduce", q.group, q.hint):
+        found = steps(algebra.lay(made, q.group.all_groups, topology.vertices), where.cluster, q.size)
+        parts.append((over == outer, made, found.latency + found.bandwidth))
+    whole = answer(q, "hierarchical", "flows")
+    canvas = Sketch()
+    _phases(canvas, parts, q.size, topology.shape)
     ici = sum(t for n, _, t in parts if not n)
     dcn = sum(t for n, _, t in parts if n)
     figures = where.cluster.figures
     rows = [
-        ("ICI alone", ici, f"{show_seconds(ici)}, links of {show_rate(figures['ici.bandwidth'].value)}", "h1"),
+        (
+            "ICI alone",
+            ici,
+            f"{show_seconds(ici)}, links of {show_rate(figures['ici.bandwidth'].value)}",
+            "h1",
+        ),
         ("DCN alone", dcn, f"{show_seconds(dcn)}, {show_rate(figures['dcn.bandwidth'].value)} a chip", "h2"),
         ("one after the other", ici + dcn, show_seconds(ici + dcn), "h5"),
         ("in pieces, by flows", whole.time, show_seconds(whole.time), "h3"),
         ("least possible", whole.bound.seconds, show_seconds(whole.bound.seconds), "h4"),
     ]
     bars(canvas, 0, 556, rows, room=400)
-    facts = {"size": q.size, "ici": ici, "dcn": dcn, "time": whole.time, "bound": whole.bound.seconds, "chips": topology.chips}
+    facts = {
+        "size": q.size,
+        "ici": ici,
+        "dcn": dcn,
+        "time": whole.time,
+        "bound": whole.bound.seconds,
+        "chips": topology.chips,
+    }
     return Picture(
         canvas.finish(
             f"All-reduce over {many} slices: ICI, then the data centre network",
             f"{show_size(q.size)} on {numbers.on}, {topology.chips} chips",
             [
-                f"After phase 1 a chip holds 1/{wide * tall} of the slice's sum, and only that crosses the slow network: each chip "
-                "sends to the chips at its own place in the other slices. Cut in pieces, both levels work at once."
+                f"After phase 1 a chip holds 1/{wide * tall} of the slice's sum, and only that crosses the "
+                "slow network: each chip sends to the chips at its own place in the other slices. Cut in "
+                "pieces, both levels work at once."
             ],
         ),
         facts,
@@ -94,4 +126,8 @@ def draw(numbers: Numbers) -> Picture:
     )
 
 
-FIGURES = (Figure("dcn_hierarchy", 0, "All-reduce over slices", draw, Numbers(0, "1GiB", "v5e:8x8,slices=4"), "beyond"),)
+FIGURES = (
+    Figure(
+        "dcn_hierarchy", 0, "All-reduce over slices", draw, Numbers(0, "1GiB", "v5e:8x8,slices=4"), "beyond"
+    ),
+)

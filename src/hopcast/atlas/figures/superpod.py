@@ -1,4 +1,4 @@
-"""GPU clusters: a node, a scalable unit with its rails in colour, and a pod of several units with its spines."""
+"""A pod of GPU nodes: scalable units with their rails in colour, leaves, spines, counts and speeds."""
 
 from hopcast.atlas import Figure, Numbers, Picture
 from hopcast.atlas._timing import cluster_of
@@ -20,68 +20,87 @@ def pod_of(text: str, units: int = 1) -> Cluster:
     """
     cluster = cluster_of(text)
     if cluster.facts.get("su", 0) < units or "nic.bandwidth" not in cluster.figures:
-        raise InputError(f"--on {text}: this figure takes GPU nodes with leaves and spines, such as dgx-h100:{32 * units}")
+        raise InputError(
+            f"--on {text}: this figure takes GPU nodes with leaves and spines, such as dgx-h100:{32 * units}"
+        )
     return cluster
 
 
 def draw_pod(numbers: Numbers) -> Picture:
     """Units, leaves, spines, with counts and speeds."""
     cluster = pod_of(numbers.on, 2)
-    f, figures = cluster.facts, cluster.figures
+    f = cluster.facts
     su, leaves, spines = f["su"], f["leaf_switches"], f["spine_switches"]
     nodes = f["nodes"] // su
     gpus = cluster.topology.chips // f["nodes"]
     per = leaves // su
-    nic = figures["nic.bandwidth"].value
     shown = min(su, 4)
     canvas, wide, gap = Sketch(), 268.0, 20.0
     whole = shown * wide + (shown - 1) * gap
     _row(canvas, 0, whole, 0.0, min(spines, 16))
     canvas.text(0, -10, f"{spines} spine switches", size=12, cls="bold", anchor="start")
-    up = leaf_uplinks(cluster)
     for u in range(shown):
         left = u * (wide + gap)
         canvas.rect(Box(left, 190, left + wide, 428), "panel", round_by=6, layer=BACK)
         canvas.text(left + 14, 400, f"scalable unit {u}", size=12, cls="bold", anchor="start")
-        canvas.text(left + 14, 417, f"{nodes} nodes, {nodes * gpus} GPUs, {per} leaves", size=11, cls="muted", anchor="start")
+        said = f"{nodes} nodes, {nodes * gpus} GPUs, {per} leaves"
+        canvas.text(left + 14, 417, said, cls="muted", anchor="start")
         boxes = _row(canvas, left + 12, wide - 24, 198.0, per)
         for k in range(min(spines, 16)):
             x = (k + 0.5) * whole / min(spines, 16)
             for b in boxes:
                 canvas.line((((b.left + b.right) / 2, b.top - 1), (x, 26)), "idle", width=0.5, layer=BACK)
         _nodes(canvas, left, boxes, nodes, cluster)
-    canvas.text(whole + 16, 16, f"{spines} x {show_rate(switch_rate(cluster))}", size=10, anchor="start")
-    canvas.text(whole + 16, 104, "leaf to spine:", size=10, cls="bold", anchor="start")
-    canvas.text(whole + 16, 120, f"{up:g} cables to each of {spines}", size=10, anchor="start")
-    canvas.text(whole + 16, 136, f"{f['leaf_spine_cables']:,} cables in all", size=10, anchor="start")
-    canvas.text(whole + 16, 250, "node to leaf:", size=10, cls="bold", anchor="start")
-    canvas.text(whole + 16, 266, f"{per} x {nic * 8 / 1e9:g} Gb/s,", size=10, anchor="start")
-    canvas.text(whole + 16, 282, "one to each leaf", size=10, anchor="start")
-    canvas.text(whole + 16, 298, f"{f['node_leaf_cables']:,} cables in all", size=10, anchor="start")
+    _speeds(canvas, whole + 16, cluster)
     halves = bisect(cluster).rows[0]["one_way_GBps"]
     levels = show(cluster).rows[0]["levels"]
     speeds = {r["name"]: r["link_GBps"] for r in levels}
     _levels(canvas, cluster, halves)
     facts = {
         "gpus": cluster.topology.chips, "nodes": f["nodes"], "units": su, "leaves": leaves, "spines": spines,
-        "nvswitches": f["nvswitches"], "up_each": up, "node_leaf": f["node_leaf_cables"],
+        "nvswitches": f["nvswitches"], "up_each": leaf_uplinks(cluster), "node_leaf": f["node_leaf_cables"],
         "leaf_spine": f["leaf_spine_cables"], "bisection": halves * 1e9, "node_rate": speeds["leaf"] * 1e9,
     }  # fmt: skip
+    full = halves * 1e9 >= f["nodes"] // 2 * facts["node_rate"] * (1 - 1e-9)
+    how = (
+        "As much leaves each level upwards as comes in from below, so no half of the pod is cut off from "
+        "the other "
+        if full
+        else "Less leaves a leaf upwards than comes in from below, so halves of the pod are joined "
+    )
     return Picture(
         canvas.finish(
             f"{cluster.name}: a fat tree of {cluster.topology.chips:,} GPUs",
-            f"{su} scalable units x {nodes} nodes x {gpus} GPUs; {f['nvswitches']} NVSwitches, {leaves} leaves, {spines} spines",
+            f"{su} scalable units x {nodes} nodes x {gpus} GPUs; {f['nvswitches']} NVSwitches, {leaves} "
+            f"leaves, {spines} spines",
             [
-                "Every GPU has a NIC of its own, and NICs of one number, a rail, meet in one leaf: so GPU 0 of one node "
-                "reaches GPU 0 of every node of its unit over a single switch. As much leaves each level upwards as "
-                "comes in from below, so no half of the pod is cut off from the other by a thinner waist: "
-                f"{show_rate(halves * 1e9)} one way between any two halves."
+                "Every GPU has a NIC of its own, and NICs of one number, a rail, meet in one leaf: so GPU 0 "
+                f"of one node reaches GPU 0 of every node of its unit over a single switch. {how}by a "
+                f"thinner waist: {show_rate(halves * 1e9)} one way between any two halves."
             ],
         ),
         facts,
         (),
         f"hopcast show {numbers.on}",
     )
+
+
+def _speeds(canvas: Sketch, left: float, cluster: Cluster) -> None:
+    """Counts and speeds beside the picture."""
+    f = cluster.facts
+    spines, per, nic = (
+        f["spine_switches"],
+        f["leaf_switches"] // f["su"],
+        cluster.figures["nic.bandwidth"].value,
+    )
+    canvas.text(left, 16, f"{spines} x {show_rate(switch_rate(cluster))}", size=10, anchor="start")
+    canvas.text(left, 104, "leaf to spine:", size=10, cls="bold", anchor="start")
+    canvas.text(left, 120, f"{leaf_uplinks(cluster):g} cables to each of {spines}", size=10, anchor="start")
+    canvas.text(left, 136, f"{f['leaf_spine_cables']:,} cables in all", size=10, anchor="start")
+    canvas.text(left, 250, "node to leaf:", size=10, cls="bold", anchor="start")
+    canvas.text(left, 266, f"{per} x {nic * 8 / 1e9:g} Gb/s,", size=10, anchor="start")
+    canvas.text(left, 282, "one to each leaf", size=10, anchor="start")
+    canvas.text(left, 298, f"{f['node_leaf_cables']:,} cables in all", size=10, anchor="start")
 
 
 def leaf_uplinks(cluster: Cluster) -> float:
@@ -124,7 +143,9 @@ def _nodes(canvas: Sketch, left: float, leaves: list[Box], nodes: int, cluster: 
             canvas.rect(around(gx, 306, 9, 14), f"h{g % 6 + 1}", round_by=1.5, layer=OVER)
             canvas.line(((gx, 313), (gx, 338)), "cable", width=0.8)
             leaf = leaves[g % len(leaves)]
-            canvas.line(((gx, 299), ((leaf.left + leaf.right) / 2, leaf.bottom + 1)), f"s{g % 6 + 1}", width=1.2)
+            canvas.line(
+                ((gx, 299), ((leaf.left + leaf.right) / 2, leaf.bottom + 1)), f"s{g % 6 + 1}", width=1.2
+            )
     canvas.text(left + 134, 336, "...", size=14)
 
 
@@ -143,4 +164,13 @@ def _levels(canvas: Sketch, cluster: Cluster, halves: float) -> None:
     canvas.text(0, y, ";   ".join(said), size=11, anchor="start")
 
 
-FIGURES = (Figure("gpu_topology", 25, "A DGX H100 SuperPOD of 1,024 GPUs", draw_pod, Numbers(0, "", "dgx-h100:128"), "gpu"),)
+FIGURES = (
+    Figure(
+        "gpu_topology",
+        25,
+        "A DGX H100 SuperPOD of 1,024 GPUs",
+        draw_pod,
+        Numbers(0, "", "dgx-h100:128"),
+        "gpu",
+    ),
+)

@@ -37,6 +37,8 @@ def _cables(canvas: Sketch, topology: Topology, centre: int) -> None:
         up = 1 if topology.coords[s, axis] else -1
         for (x, y), way in ((a, up), (b, -up)):
             canvas.line(((x, y), (x + dx * way, y + dy * way)), "wrap", layer=BACK)
+        if mine:
+            canvas.arrow((a, (a[0] + 1.6 * dx * up, a[1] + 1.6 * dy * up)), 1 + axis, width=3.0, layer=BACK)
 
 
 def _near(line: tuple[Point, Point]) -> tuple[Point, Point]:
@@ -50,14 +52,23 @@ def draw(numbers: Numbers) -> Picture:
     """The torus with the neighbours of one chip."""
     cluster = cluster_of(numbers.on)
     topology = cluster.topology
-    if not topology.is_grid or len(topology.axes) != 3 or max(topology.shape) > 8 or not all(a.wraps for a in topology.axes):
-        raise InputError(f"--on {numbers.on}: this figure takes a torus of three axes, each up to 8, such as v5p:4x4x4")
+    if (
+        not topology.is_grid
+        or len(topology.axes) != 3
+        or max(topology.shape) > 8
+        or not all(a.wraps for a in topology.axes)
+    ):
+        raise InputError(
+            f"--on {numbers.on}: this figure takes a torus of three axes, each up to 8, such as v5p:4x4x4"
+        )
     canvas = Sketch()
     middle = tuple(n // 2 - (n > 2) for n in topology.shape)
     centre = next(c for c in range(topology.chips) if tuple(topology.coords[c]) == middle)
     _cables(canvas, topology, centre)
     near = {int(topology.dst[k]) for k in range(topology.links) if topology.src[k] == centre}
-    order = sorted(range(topology.chips), key=lambda c: (-int(topology.coords[c, 2]), int(topology.coords[c, 1])))
+    order = sorted(
+        range(topology.chips), key=lambda c: (-int(topology.coords[c, 2]), int(topology.coords[c, 1]))
+    )
     for chip in order:
         x, y = _at(topology, chip)
         cls = "end" if chip == centre or chip in near else "chip"
@@ -73,10 +84,11 @@ def draw(numbers: Numbers) -> Picture:
     return Picture(
         canvas.finish(
             f"A 3-D torus of {shape}",
-            f"{topology.chips} chips, {cables} cables, {facts['per_chip']} neighbours each: +x, -x, +y, -y, +z, -z",
+            f"{topology.chips} chips, {cables} cables, {facts['per_chip']} neighbours each: +x, -x, +y, -y, "
+            "+z, -z",
             [
-                "Arrows lead from one chip to its six neighbours. Dashed stubs are the wraparounds: along each axis "
-                "the last chip is joined to the first."
+                "Arrows lead from one chip to its six neighbours. Dashed stubs are the wraparounds: along "
+                "each axis the last chip is joined to the first."
             ],
         ),
         facts,

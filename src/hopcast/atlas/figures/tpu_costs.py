@@ -1,4 +1,4 @@
-"""What collectives cost on TPUs, in D/W: by formula, by steps and by flows, on every kind of line and grid."""
+"""What collectives cost on TPUs, in D/W: by formula, by steps and by flows, on lines and grids."""
 
 from hopcast.atlas import Fact, Figure, Numbers, Picture
 from hopcast.atlas._schedules import one_way_exchange
@@ -56,13 +56,15 @@ def draw(numbers: Numbers) -> Picture:
     return Picture(
         canvas.finish(
             "What collectives cost on TPUs, in D/W",
-            "D: bytes of the whole array; W: bytes/s of one link one way; bold: the closed form; latency left out",
+            "D: bytes of the whole array; W: bytes/s of one link one way; bold: the closed form; latency "
+            "left out",
             [
-                "Bytes alone decide for large messages, and the number of chips hardly matters; a missing wraparound "
-                "doubles the time, a second axis halves it, an all-reduce is two all-gathers. An all-to-all on k equal "
-                "axes of n takes n/(8 N) wrapped and n/(4 N) open, N the number of chips.",
-                "Steps and flows are computed from the schedules. Where they differ from the formula a link waits for "
-                "another: all-gather on open axes.",
+                "Bytes alone decide for large messages, and the number of chips hardly matters; a missing "
+                "wraparound doubles the time, a second axis halves it, an all-reduce is two all-gathers. An "
+                "all-to-all on k equal axes of n takes n/(8 N) wrapped and n/(4 N) open, N the number of "
+                "chips.",
+                "Steps and flows are computed from the schedules. Where they differ from the formula a link "
+                "waits for another: all-gather on open axes.",
             ],
         ),
         facts,

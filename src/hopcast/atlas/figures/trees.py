@@ -18,8 +18,8 @@ def _doubling(n: Numbers) -> Picture:
     return stepped(
         "all_gather", f"switch:{ranks}{PORT}", "recursive_doubling", n.size,
         title=f"All-gather of {ranks} GPUs by recursive doubling",
-        how=f"In round k each GPU exchanges all it has with the one whose number differs in bit k: {rounds} a "
-        "round.",
+        how=f"In round k each GPU exchanges all it has with the one whose number differs in bit k: {rounds} "
+        "a round.",
         law="D (N-1)/N / W, the bytes of a ring in log2(N) rounds instead of N-1",
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ _PITCH = 44.0
 
 
 def _seams(canvas: Sketch, topology: Topology, left: float, top: float) -> None:
-    """The grid with the long axis across; stubs above and below bear the number of the column they lead to."""
+    """The grid, the long axis across; stubs above and below bear the number of the column they lead to."""
     long = int(topology.shape[1] > topology.shape[0])
     wide, tall = topology.shape[long], topology.shape[1 - long]
     for k in range(tall):
@@ -46,7 +46,9 @@ def _seams(canvas: Sketch, topology: Topology, left: float, top: float) -> None:
         out = y - 22 if up else y + 22
         colour = 1 + min(int(s[long]), int(d[long])) % 4 if moved else 0
         canvas.line(((x, y), (x, out)), f"s{colour}" if moved else "cable", width=2.6 if moved else 1.4)
-        canvas.text(x, out - 4 if up else out + 11, f"to {int(d[long])}", size=9, cls="bold" if moved else "muted")
+        canvas.text(
+            x, out - 4 if up else out + 11, f"to {int(d[long])}", size=9, cls="bold" if moved else "muted"
+        )
     for i in range(wide):
         canvas.text(left + i * _PITCH + 11, top - 11, str(i), size=8, cls="muted", anchor="start")
 
@@ -55,7 +57,9 @@ def draw(numbers: Numbers) -> Picture:
     """Seams of the small one, numbers of both."""
     shape = tuple(int(n) for n in numbers.on.partition(":")[2].split(",")[0].split("x") if n.isdecimal())
     if not shape or not twistable(shape):
-        raise InputError(f"--on {numbers.on}: a torus that can be twisted is {SHAPES}; write torus:4x8 or v5p:4x4x8")
+        raise InputError(
+            f"--on {numbers.on}: a torus that can be twisted is {SHAPES}; write torus:4x8 or v5p:4x4x8"
+        )
     n = min(shape)
     small = f"torus:{n}x{2 * n}"
     canvas, step = Sketch(), _PITCH * (2 * n - 1)
@@ -73,7 +77,11 @@ def draw(numbers: Numbers) -> Picture:
         row = show(name).rows[0]
         q, _ = ask.question("all_to_all", f"{name},latency=0", size="1GiB")
         time = answer(q, "direct", "flows").time
-        facts |= {f"{shown}.diameter": row["diameter"], f"{shown}.hops": row["mean_hops"], f"{shown}.time": time}
+        facts |= {
+            f"{shown}.diameter": row["diameter"],
+            f"{shown}.hops": row["mean_hops"],
+            f"{shown}.time": time,
+        }
         words = f"{show_seconds(time)}; diameter {row['diameter']}, {row['mean_hops']:.4g} hops on average"
         rows.append((f"{numbers.on}, {shown}", time, words, f"h{2 - k}"))
     canvas.text(0, top, "all-to-all of 1 GiB, by flows", size=12, cls="bold", anchor="start")
@@ -86,8 +94,9 @@ def draw(numbers: Numbers) -> Picture:
             f"A twisted torus: {numbers.on} with shifted seams",
             f"{chips} chips, the same number of links",
             [
-                f"The shift brings far chips nearer: every link of the twisted torus looks like every other, so none is the "
-                f"bottleneck that the long axis is. An all-to-all takes {gain:.3f} times less. Rings along one axis gain nothing."
+                "The shift brings far chips nearer: every link of the twisted torus looks like every other, "
+                f"so none is the bottleneck that the long axis is. An all-to-all takes {gain:.3f} times "
+                "less. Rings along one axis gain nothing."
             ],
         ),
         facts,

@@ -8,7 +8,7 @@ const KEPT = ['theme', 'speed', 'table', 'labels']; // of the state, where anoth
 
 let running = null; // what takes the question back that is being answered
 let shown = null; // the question that the page answers
-const first = JSON.parse(H.$('data').textContent).asked;
+let first = null; // the question that the page was given with
 
 // ---- the fields
 
@@ -113,6 +113,8 @@ function say(text, wrong = false) {
   H.$('said').hidden = !text;
 }
 
+const sayNotes = (warnings) => say(warnings.map((w) => `note: ${w}`).join('. '));
+
 function busy(on) {
   H.$('cancel').hidden = !on;
   H.$('progress').hidden = !on;
@@ -163,7 +165,7 @@ async function put(data, remember) {
   document.querySelector('h1').textContent = data.title;
   fill(shown);
   fillAxes();
-  say(data.warnings.map((w) => `note: ${w}`).join('. '));
+  sayNotes(data.warnings);
 }
 
 async function ask(question, remember = true) {
@@ -203,9 +205,12 @@ async function start() {
   fillChoices();
   if (matchMedia('(max-width: 900px)').matches) H.$('question').open = false;
   await H.started;
-  shown = first;
+  const { asked, warnings } = JSON.parse(H.$('data').textContent);
+  first = asked;
+  shown = asked;
   fill(first);
   fillAxes();
+  sayNotes(warnings);
   H.on('all', paintCables);
   paintCables();
   H.$('ask').addEventListener('submit', (e) => {

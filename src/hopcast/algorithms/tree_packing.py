@@ -1,0 +1,240 @@
+"""all_reduce by packed spanning trees: sums go up each tree to its root and come down again, in a pipeline.
+
+On an open mesh corners have fewer links than the middle, and reduce_scatter with all_gather waits for them.
+Trees need not: of K spanning trees no more than c use any one cable, so each carries 1 / K of the array and
+a link 1 / K for each of its trees, together c / K. Where K / c is the number of cables over N - 1 all cables
+are full. The schedule is periodic with period c: each direction of a cable belongs to at most c (tree, way)
+streams, each of which has a residue of the step number for itself, so no two sends ever meet. Chunk j of a
+tree follows chunk j - 1 by c steps.
+
+This is not what XLA runs; it runs axis by axis (`multi_axis`). Nor is it for small arrays: they take the way
+up and down a tree, each hop of which may wait up to c steps, where fewer steps would do.
+
+Cost: T = (F + c (m - 1)) (alpha + D / (K m W)) for m chunks a tree, where F is the steps that one chunk takes
+up and down; for large D it comes near c / K x D / W.
+"""
+
+import functools
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopcast.graph import packing
+from hopcast.ir.collective import of
+from hopcast.ir.group import Group, Hint
+from hopcast.ir.schedule import COPY, REDUCE, Schedule, Sends, one_group, sends
+from hopcast.ir.topology import Ints
+
+from . import _chunks, _links, option
+from ._cayley import Longs
+
+SOURCE = (
+    "Nash-Williams 1961 and Tutte 1961 (how many trees there are); Edmonds 1965 (packing by matroid union); "
+    "Rau and Glaeser 1981 (modulo schedules)"
+)
+OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}  # of each tree; none given: the fastest number
+MOST_RANKS = 128
+_MOST_SENDS = 500_000
+_MOST_PERIOD, _MOST_EDGES = 16, 2_048  # copies of a cable, and edges of all trees together
+_POLISH, _ORDERS = 1_000, 100_000  # exchanges tried; sends placed in the search for an order
+
+
+def all_reduce(group: Group, hint: Hint) -> Schedule:
+    """One pipeline for each tree."""
+    n, links = group.ranks, _links.of(group)
+    rate, alpha = max(group.bandwidth), max(group.latency)
+    whole = hint.size / rate if rate else 0.0
+    key = np.ascontiguousarray(links, np.int32).tobytes()
+    plan = _plan(n, key, *_shape(n, key, alpha, whole), hint.seed)
+    m = int(option(OPTIONS, hint, "chunks") or _per_tree(plan, alpha, whole))
+    period, last = plan.period, plan.period * (m - 1)
+    begins = [np.flatnonzero(plan.start % period == k) for k in range(period)]
+
+    def make(i: int) -> Sends:
+        rows = begins[i % period]
+        chunk = (i - plan.start[rows]) // period
+        rows = rows[(chunk >= 0) & (chunk < m)]
+        chunk = (i - plan.start[rows]) // period + plan.tree[rows] * m
+        return sends(plan.src[rows], plan.dst[rows], chunk, 1, plan.op[rows], lane[rows])
+
+    def pattern(i: int) -> tuple[str, int]:
+        return ("full", i % period) if plan.length - period <= i <= last else ("step", i)
+
+    # A lane for each stream hides latency, as c sends are under way on a link; one for each link keeps them
+    # from sharing it.
+    lanes = plan.tree.max() + 1 if alpha else 1
+    lane = (plan.tree if alpha else 0) + lanes * plan.colour
+    return Schedule(
+        of("all_reduce", n, parts=(int(plan.tree.max()) + 1) * m), "tree_packing", one_group(n), n,
+        plan.length + last, make, None, int(lane.max()) + 1, pattern,
+    )  # fmt: skip
+
+
+def valid(collective: str, group: Group, hint: Hint) -> str | None:
+    """It needs links from rank to rank, some ranks with more of them than others, and not too many ranks."""
+    if group.ranks > MOST_RANKS:
+        return f"it packs trees of up to {MOST_RANKS} ranks, and these are {group.ranks:,}; use multi_axis"
+    links = _links.of(group)
+    if not len(links):
+        return "it needs links from rank to rank, and these meet in switches; use ring"
+    cables = np.array(_cables(links), np.int32).reshape(-1, 2)
+    if not _links.joined(np.concatenate([cables, cables[:, ::-1]]), group.ranks):
+        return "the cables between its ranks that are alive do not join all of them"
+    degree = np.bincount(cables.ravel(), minlength=group.ranks)
+    if group.ranks > 2 and np.all(degree == degree[0]):
+        return (
+            "all its ranks have as many links, so trees gain nothing over reduce_scatter with all_gather; "
+            "use multi_axis or translated_tree"
+        )
+    return None
+
+
+def _cables(links: Ints) -> list[tuple[int, int]]:
+    """Pairs of ranks that have a link each way, each once."""
+    have = {(int(u), int(v)) for u, v in links}
+    return sorted((u, v) for u, v in have if u < v and (v, u) in have)
+
+
+def _per_tree(plan: "_Plan", alpha: float, whole: float) -> int:
+    """Chunks of each tree for which the time by steps is least, twice as many where latency is hidden."""
+    trees = int(plan.tree.max()) + 1
+    most = max(1, _MOST_SENDS // len(plan.start))
+    if not whole:
+        return min(_chunks.BLIND, most)
+    best = _chunks.best(plan.length / plan.period - 1, alpha, whole / trees, most)
+    return min(2 * best, most) if alpha and best > 1 else best
+
+
+@functools.lru_cache(maxsize=64)
+def _shape(n: int, key: bytes, alpha: float, whole: float) -> tuple[int, int]:
+    """Trees and copies that promise least time: more trees a copy fill links, fewer copies take fewer steps.
+
+    A tree of radius r with c copies is taken to need 2 r (1 + c / 3) steps: on the grids tried it is so within
+    a third.
+    """
+    edges = _cables(np.frombuffer(key, np.int32).reshape(-1, 2))
+    radius = _radius(n, key)
+    shapes: list[tuple[int, int]] = []
+    for copies in range(1, _MOST_PERIOD + 1):
+        trees = len(edges) * copies // (n - 1)
+        if trees * (n - 1) > _MOST_EDGES and shapes:
+            break
+        if not shapes or trees * shapes[-1][1] > shapes[-1][0] * copies:
+            shapes.append((trees, copies))
+    if not whole:
+        return shapes[-1]
+
+    def time(shape: tuple[int, int]) -> float:
+        trees, copies = shape
+        filling = 2 * radius * (1 + copies / 3) / copies - 1
+        m = _chunks.best(filling, alpha, whole / trees, _MOST_SENDS // (2 * trees * (n - 1)))
+        return copies * (filling + m) * (alpha + whole / (trees * m))
+
+    return min(shapes, key=time)
+
+
+@functools.lru_cache(maxsize=64)
+def _radius(n: int, key: bytes) -> int:
+    """Links from the centre to the rank farthest from it."""
+    edges = _cables(np.frombuffer(key, np.int32).reshape(-1, 2))
+    return packing.radius(n, edges)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """The sends of chunk 0 of every tree.
+
+    Shapes: k sends, all ``int64[k]``.
+
+    Attributes:
+        period: c.
+        length: Steps until chunk 0 of every tree has arrived everywhere.
+        start: Step of each send.
+        tree, src, dst, op: What it is.
+        colour: Number of its link among those of its rank.
+    """
+
+    period: int
+    length: int
+    start: Longs
+    tree: Longs
+    src: Longs
+    dst: Longs
+    op: Longs
+    colour: Longs
+
+
+@functools.lru_cache(maxsize=32)
+def _plan(n: int, key: bytes, trees: int, copies: int, seed: int) -> _Plan:
+    """Pack the trees (one fewer if there are not so many) and place their sends.
+
+    Cost: 0.1 s on a mesh of 4x4, about 1 s on one of 8x16.
+    """
+    links = np.frombuffer(key, np.int32).reshape(-1, 2)
+    edges = _cables(links)
+    packed = None
+    while packed is None:
+        packed = packing.spanning_trees(n, edges, trees, copies, seed, _POLISH if trees > 1 else 0)
+        trees -= packed is None
+    streams = [_stream(n, [edges[e] for e in tree]) for tree in packed]
+    start = _placed(streams, copies, random.Random(seed))
+    src, dst, op = (np.concatenate([[s[i] for s in stream] for stream in streams]) for i in range(3))
+    colour = dict(zip(map(tuple, links.tolist()), _links.colours(links).tolist(), strict=True))
+    mine = np.array([colour[u, v] for u, v in zip(src.tolist(), dst.tolist(), strict=True)], np.int64)
+    tree = np.repeat(np.arange(len(streams)), 2 * (n - 1))
+    return _Plan(copies, int(start.max()) + 1, start, tree, src, dst, op, mine)
+
+
+def _stream(n: int, tree: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """Sends of one chunk (src, dst, op): up, the farthest first, then down, the nearest first."""
+    root = packing.centre(n, tree)
+    near: list[list[int]] = [[] for _ in range(n)]
+    for u, v in tree:
+        near[u].append(v)
+        near[v].append(u)
+    above = {root: root}
+    order = [root]
+    for u in order:
+        for v in near[u]:
+            if v not in above:
+                above[v] = u
+                order.append(v)
+    down = [(above[v], v, COPY) for v in order[1:]]
+    return [(v, u, REDUCE) for u, v, _ in reversed(down)] + down
+
+
+def _placed(streams: list[list[tuple[int, int, int]]], copies: int, rng: random.Random) -> Longs:
+    """Steps of all sends in the best order of trees found: random ones, and the best with two exchanged."""
+    order = list(range(len(streams)))
+    tries = _ORDERS // sum(map(len, streams)) if len(streams) > 1 else 1
+    best: tuple[int, dict[int, list[int]]] | None = None
+    for k in range(max(1, tries)):
+        tried = order.copy()
+        if k % 16 == 0:
+            rng.shuffle(tried)
+        else:
+            a, b = rng.randrange(len(tried)), rng.randrange(len(tried))
+            tried[a], tried[b] = tried[b], tried[a]
+        taken: dict[tuple[int, int], int] = {}
+        found = {i: _one(streams[i], copies, taken) for i in tried}
+        length = max(map(max, found.values()))
+        if best is None or length <= best[0]:
+            best, order = (length, found), tried
+    assert best is not None
+    return np.concatenate([best[1][i] for i in range(len(streams))]).astype(np.int64)
+
+
+def _one(stream: list[tuple[int, int, int]], copies: int, taken: dict[tuple[int, int], int]) -> list[int]:
+    """Each send as soon as its data are there and its link has a residue free, which it then takes."""
+    ready: dict[int, int] = {}
+    steps = []
+    for src, dst, _ in stream:
+        at = ready.get(src, 0)
+        used = taken.get((src, dst), 0)
+        while used >> at % copies & 1:
+            at += 1
+        taken[src, dst] = used | 1 << at % copies
+        ready[dst] = max(ready.get(dst, 0), at + 1)
+        steps.append(at)
+    return steps

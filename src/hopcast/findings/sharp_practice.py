@@ -1,0 +1,39 @@
+"""Sums in switches are 2 (n - 1) / n times as fast as a ring in theory, and less in practice."""
+
+from hopcast import algorithms
+from hopcast.ir.group import Hint
+from hopcast.predict import Answer
+from hopcast.units import show_seconds
+
+SOURCE = (
+    "ideal: Gordic 2026, Inside TPU and GPU clusters, part 6 (1.75 at 8 GPUs, about 1.3 in practice); "
+    "measured: stas00/ml-engineering, network/benchmarks (H200, 8 GiB, NVLS on over off: 1.29 at 8 GPUs, "
+    "1.00 at 4; B200 1.23 at 8), Scaling Book, https://jax-ml.github.io/scaling-book/gpus (H100, 8.6 GB: "
+    "1.295), read 2026-11-29"
+)
+APPEARS = "predict all_reduce dgx-h100 --size 1GiB"
+ABSENT = "predict all_reduce dgx-h100 --size 1GiB --algorithm ring"
+_MEASURED = 1.3  # times as fast as rings on 8 GPUs, large sizes
+
+
+def when(answer: Answer) -> str | None:
+    """all_reduce in the switch of a node, where bytes outweigh latency."""
+    q = answer.question
+    by_switch = answer.algorithm.split(",")[0] in ("nvls", "sharp")
+    if q.collective != "all_reduce" or not by_switch or q.group.levels or answer.latency > answer.bandwidth:
+        return None
+    n = q.group.ranks
+    cost = algorithms.get("ring").cost(q.collective, q.group, Hint(q.size, q.hint.alpha))
+    if n < 3 or cost is None or cost.latency > cost.bandwidth or cost.total() <= answer.time:
+        return None
+    ring = cost.total()
+    return (
+        f"a ring takes {show_seconds(ring)}: this is {ring / answer.time:.3g} times as fast, and a sum in "
+        f"the switch at its best {2 * (n - 1) / n:.3g} times; measured on 8 GPUs it is about {_MEASURED} "
+        f"times, which would be {show_seconds(ring / _MEASURED)} here"
+    )
+
+
+def gain(answer: Answer) -> str:
+    """It is still the faster way."""
+    return ""

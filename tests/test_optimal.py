@@ -1,0 +1,262 @@
+"""Schedules that meet the physical limit: searched, translated, rotated, packed."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hopcast as hc
+from hopcast import algorithms
+from hopcast.algorithms import _cayley, _links, rotation
+from hopcast.clusters import cluster
+from hopcast.interpret import check
+from hopcast.ir.algebra import lay
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.group import Group, Hint
+from hopcast.ir.mesh import group as group_of
+from hopcast.ir.mesh import physical
+from hopcast.ir.schedule import Schedule
+from hopcast.price.steps import steps
+from hopcast.routing import twisted as lattice
+from hopcast.simulate import reference
+from hopcast.simulate.flows import simulate
+from hopcast.simulate.symmetry import stepped
+
+GIB = 2.0**30
+
+
+def group(where: Cluster, over: tuple[str, ...] = ()) -> Group:
+    return group_of(where, physical(where.topology), over)
+
+
+def built(name: str, collective: str, where: Cluster, size: float, **options: str) -> Schedule:
+    mine = group(where)
+    made = algorithms.get(name).build(collective, mine, Hint(size, max(mine.latency), options=options))
+    return lay(made, mine.all_groups, where.topology.vertices, mine.hubs)
+
+
+def without(where: Cluster, links: list[int]) -> Cluster:
+    """The cluster with these directed links dead."""
+    left = where.topology.bandwidth.copy()
+    left[links] = 0
+    return Cluster(where.name, where.topology.with_links(left), where.family, where.routing)
+
+
+def ports(where: Cluster) -> int:
+    """Links into the poorest chip."""
+    live = where.topology.bandwidth > 0
+    return int(np.bincount(where.topology.dst[live], minlength=where.topology.chips).min())
+
+
+def fewest(where: Cluster, pieces: int) -> int:
+    """Steps in which the poorest chip can receive everything."""
+    return math.ceil(pieces * (where.topology.chips - 1) / ports(where))
+
+
+# --- the links of a group ---
+
+
+def test_a_group_has_the_links_between_its_ranks_that_live_in_all_its_groups():
+    where = cluster("torus:4x4,bandwidth=1GB/s")
+    whole, rows = group(where), group(where, ("y",))
+    assert len(whole.links) == 64
+    assert len(rows.links) == 8
+    assert len(np.unique(rows.links, axis=0)) == 8
+    one = int(np.flatnonzero((where.topology.src == 0) & (where.topology.dst == 1))[0])
+    broken = without(where, [one])
+    assert len(group(broken).links) == 63
+    left = {tuple(r) for r in group(broken, ("y",)).links.tolist()}
+    assert left == {tuple(r) for r in rows.links.tolist()} - {(0, 1)}
+
+
+@pytest.mark.parametrize("name", ["mesh:3x4", "torus:3x4", "ring:5", "chain:4", "hypercube:3", "v5e:8x16"])
+def test_links_that_nobody_states_are_those_of_the_axes(name):
+    mine = group(cluster(name))
+    bare = Group(mine.axes, False, mine.bandwidth, mine.latency, mine.all_groups)
+    key = [np.sort(g[:, 0] * mine.ranks + g[:, 1]) for g in (_links.of(mine), _links.of(bare))]
+    assert np.array_equal(*key)
+
+
+@pytest.mark.parametrize("name", ["mesh:4x4", "torus:3x5", "full_mesh:6"])
+def test_no_two_links_of_a_colour_leave_or_enter_one_rank(name):
+    links = _links.of(group(cluster(name)))
+    colour = _links.colours(links)
+    for end in (links[:, 0], links[:, 1]):
+        assert len(np.unique(end * 1_000 + colour)) == len(links)
+
+
+# --- synthesized ---
+
+# The least number of steps that the poorest chip needs is also enough.
+FOUND = {
+    "mesh:2x4": (1, 2), "mesh:4x4": (1, 2), "mesh:4x8": (1, 2), "mesh:8x8": (1, 2), "mesh:2x2x4": (1,),
+    "torus:4x4": (1, 4), "torus:8x8": (1,), "torus:4x4x8": (1, 2), "v5e:8x16": (1,), "hypercube:4": (1,),
+    "chain:8": (1,), "full_mesh:8": (1,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "pieces"), [(n, p) for n, ps in FOUND.items() for p in ps])
+def test_the_search_takes_the_fewest_steps_that_there_can_be(name, pieces):
+    where = cluster(name)
+    schedule = built("synthesized", "all_gather", where, GIB, pieces=str(pieces))
+    check(schedule)
+    assert schedule.step_count == fewest(where, pieces)
+    for rows in schedule.steps():
+        pairs = rows.src * schedule.vertices + rows.dst
+        assert len(np.unique(pairs)) == len(pairs)
+
+
+@pytest.mark.slow
+def test_the_search_goes_round_three_dead_links_of_256_chips():
+    where = without(cluster("torus:16x16,latency=1us"), [5, 77, 300])
+    schedule = built("synthesized", "all_gather", where, GIB)
+    check(schedule)
+    assert schedule.step_count == fewest(where, 1) == 85
+    load = steps(schedule, where, GIB)
+    assert load.load[[5, 77, 300]].max() == 0
+    bound = GIB * 255 / 256 / (3 * where.topology.bandwidth.max())
+    assert bound / (load.latency + load.bandwidth) >= 0.97
+
+
+@pytest.mark.parametrize("collective", ["all_gather", "reduce_scatter", "all_reduce"])
+@pytest.mark.parametrize("name", ["mesh:3x4", "torus:3x4", "v5e:4x8"])
+def test_sends_that_share_no_link_need_no_barrier(collective, name):
+    where = cluster(name)
+    schedule = built("synthesized", collective, where, 1e6)
+    barrier = steps(schedule, where, 1e6)
+    free = reference.simulate(schedule, where, 1e6)
+    assert free.seconds <= (barrier.latency + barrier.bandwidth) * (1 + 1e-12)
+
+
+def test_a_seed_gives_another_schedule_of_as_many_steps():
+    where = cluster("mesh:4x4")
+    mine, one = group(where), algorithms.get("synthesized")
+    first, again, other = (one.build("all_gather", mine, Hint(GIB, seed=s)) for s in (0, 0, 1))
+    same = [np.array_equal(first.columns()["chunk"], s.columns()["chunk"]) for s in (again, other)]
+    assert same == [True, False]
+    assert first.step_count == other.step_count
+
+
+def test_a_network_that_is_cut_in_two_is_refused():
+    where = cluster("chain:4")
+    topology = where.topology
+    middle = [i for i in range(topology.links) if {topology.src[i], topology.dst[i]} == {1, 2}]
+    reason = algorithms.get("synthesized").valid("all_gather", group(without(where, middle)), Hint())
+    assert "do not join all" in str(reason)
+    assert algorithms.get("synthesized").valid("all_gather", group(cluster("mesh:20x20")), Hint())
+
+
+# --- translated trees ---
+
+
+@pytest.mark.parametrize("name", ["torus:4x4x8,twisted", "torus:4x8,twisted", "torus:8x8x4,twisted"])
+def test_displacements_add_up_as_links_do(name):
+    where = cluster(name)
+    torus = _cayley.of(group(where))
+    assert isinstance(torus, _cayley.Torus)
+    assert torus.twisted
+    ends = sorted(zip(where.topology.src.tolist(), where.topology.dst.tolist(), strict=True))
+    rank = np.repeat(np.arange(torus.ranks)[None], len(torus.to), 0)
+    assert sorted(zip(rank.ravel().tolist(), torus.to.ravel().tolist(), strict=True)) == ends
+    assert torus.diameter == int(lattice.vectors(torus.shape).hops.max())
+    some = np.arange(0, torus.ranks, 3)
+    assert np.array_equal(torus.add(some, torus.minus(some)), np.zeros(len(some)))
+
+
+@pytest.mark.parametrize("name", ["ring:8", "torus:4x4", "torus:5x6", "torus:4x4x8", "torus:4x4x8,twisted"])
+@pytest.mark.parametrize("collective", ["all_gather", "all_reduce"])
+def test_a_translated_tree_meets_the_port_bound(name, collective):
+    where = cluster(f"{name},latency=0")
+    schedule = built("translated_tree", collective, where, GIB)
+    check(schedule)
+    times = 2 if collective == "all_reduce" else 1
+    chips = where.topology.chips
+    bound = times * GIB * (chips - 1) / chips / (ports(where) * where.topology.bandwidth.max())
+    assert steps(schedule, where, GIB).bandwidth == pytest.approx(bound, rel=1e-12)
+    assert simulate(schedule, where, GIB, detail=False).seconds == pytest.approx(bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["torus:4x4x8", "torus:4x4x8,twisted", "torus:3x4x5"])
+def test_one_ranks_sends_of_a_tree_stand_for_all(name):
+    where = cluster(name)
+    schedule = built("translated_tree", "all_reduce", where, 1e6)
+    one, all_ranks = (simulate(schedule, where, 1e6, shortcut=s, detail=False) for s in (True, False))
+    assert one.solved < all_ranks.solved
+    assert one.seconds == pytest.approx(all_ranks.seconds, rel=1e-9)
+    both = stepped(schedule, where, 1e6), steps(schedule, where, 1e6)
+    assert both[0].bandwidth == pytest.approx(both[1].bandwidth, rel=1e-9)
+
+
+def test_small_arrays_get_few_rounds_and_large_ones_full_links():
+    where = cluster("torus:8x8x8")
+    few, full = (built("translated_tree", "all_gather", where, size) for size in (1e3, 1e10))
+    assert few.step_count == 12  # the diameter: no schedule has fewer
+    assert full.step_count > few.step_count
+    assert steps(full, where, 1.0).bandwidth < steps(few, where, 1.0).bandwidth
+
+
+@pytest.mark.slow
+def test_the_largest_pod_takes_diameter_many_rounds_at_99_percent():
+    where = cluster("v5p:16x20x28")
+    schedule = built("translated_tree", "all_gather", where, GIB)
+    assert schedule.step_count == 8 + 10 + 14
+    bound = GIB * 8959 / 8960 / (6 * where.topology.bandwidth.max())
+    assert bound / stepped(schedule, where, GIB).bandwidth >= 0.99
+
+
+# --- best all_gather ---
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mesh:8x8", "mesh:4x8", "mesh:2x4", "v5e:8x16", "torus:4x4x8"])
+@pytest.mark.parametrize("price", ["steps", "flows"])
+def test_the_best_all_gather_is_within_3_percent_of_the_limit(name, price):
+    row = hc.predict("all_gather", name, size="1GiB", algorithm="best", price=price).rows[0]
+    assert row["efficiency"] >= 0.97
+
+
+# --- rotation ---
+
+# Messages over the busiest link: n^3 / 8 on even rings; the others from the mean number of hops.
+LOAD = {
+    "ring:8": 8.0, "ring:7": 6.0, "ring:16": 32.0, "torus:4x4": 8.0, "torus:4x4x4": 32.0,
+    "torus:4x4x8": 128.0, "torus:4x8,twisted": 21.0, "torus:4x4x8,twisted": 220 / 3, "hypercube:4": 8.0, "torus:5x6": 22.5,
+}  # fmt: skip
+DIAMETER = {
+    "ring:8": 4, "ring:7": 3, "ring:16": 8, "torus:4x4": 4, "torus:4x4x4": 6, "torus:4x4x8": 8,
+    "torus:4x8,twisted": 4, "torus:4x4x8,twisted": 6, "hypercube:4": 4, "torus:5x6": 5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOAD)
+def test_rotation_meets_the_bounds_of_latency_and_of_load_at_once(name):
+    where = cluster(f"{name},bandwidth=1GB/s,latency=1us")
+    schedule = built("rotation", "all_to_all", where, GIB)
+    check(schedule)
+    found = steps(schedule, where, GIB)
+    assert schedule.step_count == DIAMETER[name]
+    assert found.latency == pytest.approx(DIAMETER[name] * 1e-6)
+    assert found.bandwidth == pytest.approx(LOAD[name] * GIB / where.topology.chips**2 / 1e9, rel=1e-9)
+    assert np.allclose(found.step_seconds, found.step_seconds[0]) or name.startswith("ring")
+    # Nothing is late without a barrier, and nothing can be early: the time is that of steps.
+    free = simulate(schedule, where, GIB, detail=False)
+    assert free.seconds == pytest.approx(found.latency + found.bandwidth, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_rotation_on_1024_twisted_chips():
+    where = cluster("torus:8x8x16,twisted,bandwidth=1GB/s,latency=1us")
+    schedule = built("rotation", "all_to_all", where, GIB)
+    found = stepped(schedule, where, GIB)
+    assert schedule.step_count == 12
+    torus = _cayley.of(group(where))
+    hops = lattice.vectors(torus.shape)
+    total = hops.hops[hops.first[:-1]].sum()  # of all displacements, over 6 links of every chip
+    assert found.bandwidth == pytest.approx(total / 6 * GIB / 1024**2 / 1e9, rel=1e-9)
+
+
+def test_rotation_refuses_what_it_would_cut_too_small():
+    one = algorithms.get("rotation")
+    for name in ("torus:32x32", "torus:16x16x16", "mesh:4x4"):
+        assert one.valid("all_to_all", group(cluster(name)), Hint())
+    assert rotation.MOST_RANKS == 1_024
