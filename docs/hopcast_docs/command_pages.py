@@ -1,6 +1,7 @@
 """A page for each command, from the text of its --help and the flags of its signature, and one for Python."""
 
 import inspect
+import json
 import typing
 from collections.abc import Callable
 from enum import Enum
@@ -113,6 +114,11 @@ def _signature(function: Callable[..., Any]) -> str:
         if p.kind is p.KEYWORD_ONLY and not star:
             parts.append("*")
             star = True
-        parts.append(p.name if p.default is p.empty else f"{p.name}={p.default!r}")
+        parts.append(p.name if p.default is p.empty else f"{p.name}={_shown(p.default)}")
     line = f"({', '.join(parts)})"
     return line if len(line) < 90 else "(\n" + "".join(f"    {p},\n" for p in parts) + ")"
+
+
+def _shown(value: object) -> str:
+    """A default as the formatter writes it."""
+    return json.dumps(value) if isinstance(value, str) else repr(value)

@@ -35,9 +35,9 @@ SOURCE = (
 )
 OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}  # of each tree; none given: the fastest number
 MOST_RANKS = 128
-_MOST_SENDS = 500_000
+_MOST_SENDS = 250_000
 _MOST_PERIOD, _MOST_EDGES = 16, 2_048  # copies of a cable, and edges of all trees together
-_POLISH, _ORDERS = 1_000, 100_000  # exchanges tried; sends placed in the search for an order
+_POLISH, _ORDERS = 1_000, 200_000  # exchanges tried; sends placed in the search for an order
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
@@ -47,7 +47,9 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
     whole = hint.size / rate if rate else 0.0
     key = np.ascontiguousarray(links, np.int32).tobytes()
     plan = _plan(n, key, *_shape(n, key, alpha, whole), hint.seed)
-    m = int(option(OPTIONS, hint, "chunks") or _per_tree(plan, alpha, whole))
+    trees = int(plan.tree.max()) + 1
+    asked = option(OPTIONS, hint, "chunks")
+    m = int(asked) if asked else _per_tree(plan.length, plan.period, trees, n, alpha, whole)
     period, last = plan.period, plan.period * (m - 1)
     begins = [np.flatnonzero(plan.start % period == k) for k in range(period)]
 
@@ -63,10 +65,10 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
 
     # A lane for each stream hides latency, as c sends are under way on a link; one for each link keeps them
     # from sharing it.
-    lanes = plan.tree.max() + 1 if alpha else 1
+    lanes = trees if alpha else 1
     lane = (plan.tree if alpha else 0) + lanes * plan.colour
     return Schedule(
-        of("all_reduce", n, parts=(int(plan.tree.max()) + 1) * m), "tree_packing", one_group(n), n,
+        of("all_reduce", n, parts=trees * m), "tree_packing", one_group(n), n,
         plan.length + last, make, None, int(lane.max()) + 1, pattern,
     )  # fmt: skip
 
@@ -96,22 +98,31 @@ def _cables(links: Ints) -> list[tuple[int, int]]:
     return sorted((u, v) for u, v in have if u < v and (v, u) in have)
 
 
-def _per_tree(plan: "_Plan", alpha: float, whole: float) -> int:
-    """Chunks of each tree for which the time by steps is least, twice as many where latency is hidden."""
-    trees = int(plan.tree.max()) + 1
-    most = max(1, _MOST_SENDS // len(plan.start))
+def _time(length: float, copies: int, alpha: float, tree: float, m: int) -> float:
+    """Seconds of m chunks a tree, each of which has ``tree`` / m seconds to flow.
+
+    The first takes ``length`` steps. After that one follows every period, in which a link has latency once
+    and c sends to carry: they start together and share it.
+    """
+    flow = tree / m
+    return length * (alpha + flow) + (m - 1) * (alpha + copies * flow)
+
+
+def _per_tree(length: float, copies: int, trees: int, n: int, alpha: float, whole: float) -> int:
+    """The number of chunks of each tree for which that is least."""
+    most = max(1, _MOST_SENDS // (2 * trees * (n - 1)))
     if not whole:
         return min(_chunks.BLIND, most)
-    best = _chunks.best(plan.length / plan.period - 1, alpha, whole / trees, most)
-    return min(2 * best, most) if alpha and best > 1 else best
+    tried = {min(most, round(2 ** (k / 2))) for k in range(2 * most.bit_length() + 1)}
+    return min(sorted(tried), key=lambda m: _time(length, copies, alpha, whole / trees, m))
 
 
 @functools.lru_cache(maxsize=64)
 def _shape(n: int, key: bytes, alpha: float, whole: float) -> tuple[int, int]:
     """Trees and copies that promise least time: more trees a copy fill links, fewer copies take fewer steps.
 
-    A tree of radius r with c copies is taken to need 2 r (1 + c / 3) steps: on the grids tried it is so within
-    a third.
+    Each of the 2 r hops of a tree of radius r is taken to wait half a period for its residue; on the grids
+    tried that is right within a fifth.
     """
     edges = _cables(np.frombuffer(key, np.int32).reshape(-1, 2))
     radius = _radius(n, key)
@@ -127,9 +138,9 @@ def _shape(n: int, key: bytes, alpha: float, whole: float) -> tuple[int, int]:
 
     def time(shape: tuple[int, int]) -> float:
         trees, copies = shape
-        filling = 2 * radius * (1 + copies / 3) / copies - 1
-        m = _chunks.best(filling, alpha, whole / trees, _MOST_SENDS // (2 * trees * (n - 1)))
-        return copies * (filling + m) * (alpha + whole / (trees * m))
+        length = radius * (1 + copies)
+        m = _per_tree(length, copies, trees, n, alpha, whole)
+        return _time(length, copies, alpha, whole / trees, m)
 
     return min(shapes, key=time)
 

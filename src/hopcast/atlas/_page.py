@@ -26,7 +26,8 @@ body{{margin:0 auto;max-width:82rem;padding:1.5rem 1rem 4rem;font:16px/1.5 {sans
 color:var(--ink);background:var(--bg)}}
 h1{{font-size:1.7rem;margin:0 0 .3rem}}
 h2{{font-size:1.25rem;margin:2.6rem 0 .6rem;border-bottom:1px solid var(--rim)}}
-a{{color:var(--r1)}}nav ul{{columns:20rem;list-style:none;padding:0;margin:.4rem 0}}nav li{{break-inside:avoid}}
+a{{color:var(--r1)}}nav ul{{columns:20rem;list-style:none;padding:0;margin:.4rem 0}}
+nav li{{break-inside:avoid}}
 figure{{margin:1.4rem 0 2.2rem}}
 figcaption{{margin-bottom:.4rem;display:flex;flex-wrap:wrap;gap:.1rem 1rem;align-items:baseline}}
 figcaption b{{font-size:1.02rem}}

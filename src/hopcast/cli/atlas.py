@@ -1,4 +1,4 @@
-"""The figures of the article and more, computed and drawn, with a page that lists them."""
+"""The figures of the article and more, computed and drawn, on one page."""
 
 from typing import Annotated
 

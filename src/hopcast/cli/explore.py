@@ -1,4 +1,4 @@
-"""One self-contained page on which a collective moves, step by step and link by link."""
+"""One page to watch a collective move: chips, chunks, links, clock."""
 
 from typing import Annotated
 

@@ -10,7 +10,7 @@ Edge = tuple[int, int]
 def spanning_trees(
     vertices: int, edges: Sequence[Edge], count: int, copies: int, seed: int = 0, polish: int = 0
 ) -> list[list[int]] | None:
-    """``count`` spanning trees of which no more than ``copies`` have an edge in common; None if there are none.
+    """``count`` spanning trees, at most ``copies`` of them with an edge in common; None if there are none.
 
     All trees grow at once from a centre of the graph, breadth first, over the edges that are freest. What is
     then missing is found by matroid union: an edge that closes a cycle in a forest may take the place of any

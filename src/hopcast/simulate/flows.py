@@ -248,7 +248,7 @@ def _fits(schedule: Schedule, cluster: Cluster, src: Ints, dst: Ints, sends: int
     crossings = len(network.paths(cluster, src[some], dst[some]).link) / 1000 * sends
     if crossings > MOST_CROSSINGS:
         raise InputError(
-            f"flows that cross about {crossings:,.0f} links in all ({schedule!r}) are too many where ranks or "
+            f"flows that cross some {crossings:,.0f} links in all ({schedule!r}) are too many where ranks or "
             f"links differ, more than {MOST_CROSSINGS:,}; use --price steps"
         )
 

@@ -11,27 +11,29 @@ from .network import Problem
 from .ran import Ran
 from .state import EVENTS, LEFT, WORK, Items, State
 
-_SLICE = 5_000_000  # crossings looked at before Python has its turn: about a quarter of a second (2 cores, 2026-11)
+_SLICE = 5_000_000  # crossings looked at before Python has its turn: a quarter of a second (2 cores, 2026-11)
 # Where nearly every flow ends at a time of its own and that changes all rates, each of thousands of events looks
-# at all crossings: hopeless beyond some 20,000 flows. So after as many crossings as are looked at in some seconds,
-# if events have looked at more than _DENSE each, ends within a few hundredths of the clock are taken together (see
-# `engine.run`). All to all of 1,024 GPUs, hashed routes, a million flows: for windows of 0.01 and 0.03 the time
-# is that of the busiest link and its latency, to 1e-7 (2026-11).
+# at all crossings: hopeless beyond some 20,000 flows. So after as many crossings as are looked at in seconds,
+# if events have looked at more than _DENSE each, ends within a few hundredths of the clock are taken together
+# (see `engine.run`). All to all of 1,024 GPUs, hashed routes, a million flows: for windows of 0.01 and of 0.03
+# the time is that of the busiest link and its latency, to 1e-7 (2026-11).
 _EXACT, _HUGE, _EXACT_HUGE = 200_000_000, 1_000_000, 10_000_000
 _DENSE, WINDOW = 20_000, 0.03
 Progress = Callable[[float], None]
 
 
-def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE) -> Ran:
+def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE, exact: int = -1) -> Ran:
     """Simulate all sends.
 
     Args:
         problem: What there is to send.
         progress: Called now and then with the part of the sends that have been received.
         slice: Crossings to look at between two calls of ``progress``.
+        exact: Crossings to look at before ends may be taken together; by the size of the problem if negative.
     """
-    state = _state(problem)
-    exact = _EXACT if len(state.seated) <= _HUGE else _EXACT_HUGE
+    state = state_of(problem)
+    if exact < 0:
+        exact = _EXACT if len(state.seated) <= _HUGE else _EXACT_HUGE
     sends = len(problem.volume)
     engine.begin(state)
     window = 0.0
@@ -54,7 +56,8 @@ def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE)
     )
 
 
-def _state(problem: Problem) -> State:
+def state_of(problem: Problem) -> State:
+    """The arrays of a run that has not begun."""
     paths, links, sends = problem.paths, len(problem.capacity), len(problem.volume)
     first, send, route = problem.spread()
     pieces, many = len(send), np.diff(first)

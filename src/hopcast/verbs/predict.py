@@ -11,6 +11,7 @@ from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
 from hopcast.predict import Answer
+from hopcast.question import Question
 from hopcast.result import Result, Row
 from hopcast.units import show_seconds, show_size
 
@@ -143,6 +144,13 @@ def predict(
     q = replace(q, progress=progress)
     if beside is not None:
         return _together.result(q, where, beside, algorithm, price, combine, said)
+    return _result(q, where, algorithm, price, combine, said, explain)
+
+
+def _result(
+    q: Question, where: ask.Place, algorithm: str, price: str, combine: str, said: list[str], explain: bool
+) -> Result:
+    """One collective by one algorithm, or a row for each."""
     several = algorithm == "all" and q.schedule is None
     found = every(q, price, combine) if several else [answer(q, algorithm, price, combine)]
     rows = [_row(a) for a in found]

@@ -38,7 +38,7 @@ def host_block(cluster: Cluster) -> tuple[int, int]:
     """Chips of one host along x and y.
 
     >>> host_block(cluster_of("v5e:16x16"))
-    (2, 4)
+    (4, 2)
     """
     shape = chips.load(cluster.family).shapes.get("host.shape", (2, 2))
     return int(shape[0]), int(shape[1])

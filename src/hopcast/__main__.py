@@ -1,0 +1,7 @@
+"""`python -m hopcast` is the command line."""
+
+import sys
+
+from hopcast.cli import main
+
+sys.exit(main())
