@@ -332,8 +332,7 @@ def test_a_matrix_that_is_none_is_refused(change, says: str, tmp_path) -> None:
     assert ran.err.strip().count("\n") == 0
 
 
-def test_a_tree_over_one_rank_sends_nothing_and_says_so() -> None:
+def test_a_tree_over_one_rank_is_refused() -> None:
     ran = run(*shlex.split("predict all_reduce dgx-h100,gpus=1 --size 1MiB --algorithm tree --format json"))
-    assert ran.status == 0
-    assert ran.row["time_us"] == 0
-    assert "there is nothing to send" in ran.err
+    assert ran.status == 2
+    assert "2 ranks or more" in ran.err

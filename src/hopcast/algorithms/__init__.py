@@ -69,7 +69,8 @@ class Algorithm:
         if base is None:
             return f"{self.name} does not give {collective}; it gives {', '.join(self.collectives)}"
         if group.ranks == 1:
-            return None
+            alone = getattr(self.module, "ALONE", None)
+            return alone and f"{self.name} does not fit one rank: {alone}"
         reason: str | None = self.module.valid(base, group, hint)
         return reason and f"{self.name} does not fit {group.name}: {reason}"
 

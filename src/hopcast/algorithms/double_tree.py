@@ -32,6 +32,7 @@ SOURCE = (
     "Sanders, Speck and Traff 2009, Two-tree algorithms for full bandwidth broadcast, reduction and scan, "
     "doi:10.1016/j.parco.2009.09.001"
 )
+ALONE = "a tree joins 2 ranks or more"
 OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}
 _TURNS = (
     1,

@@ -37,7 +37,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}  # of each tree; none given
 MOST_RANKS = 128
 _MOST_SENDS = 250_000
 _MOST_PERIOD, _MOST_EDGES = 16, 2_048  # copies of a cable, and edges of all trees together
-_POLISH, _ORDERS = 1_000, 200_000  # exchanges tried; sends placed in the search for an order
+_POLISH = 1_000  # exchanges of edges tried
+_EFFORT, _FEWEST_TRIES = 60_000, 12  # sends placed in all tries, and tries at least
+_NOISE = (0.5, 1.0, 2.0, 4.0)  # steps by which urgency is taken to be more than it is
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
@@ -216,36 +218,84 @@ def _stream(n: int, tree: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
 
 
 def _placed(streams: list[list[tuple[int, int, int]]], copies: int, rng: random.Random) -> Longs:
-    """Steps of all sends in the best order of trees found: random ones, and the best with two exchanged."""
-    order = list(range(len(streams)))
-    tries = _ORDERS // sum(map(len, streams)) if len(streams) > 1 else 1
-    best: tuple[int, dict[int, list[int]]] | None = None
-    for k in range(max(1, tries)):
-        tried = order.copy()
-        if k % 16 == 0:
-            rng.shuffle(tried)
-        else:
-            a, b = rng.randrange(len(tried)), rng.randrange(len(tried))
-            tried[a], tried[b] = tried[b], tried[a]
-        taken: dict[tuple[int, int], int] = {}
-        found = {i: _one(streams[i], copies, taken) for i in tried}
-        length = max(map(max, found.values()))
-        if best is None or length <= best[0]:
-            best, order = (length, found), tried
-    assert best is not None
-    return np.concatenate([best[1][i] for i in range(len(streams))]).astype(np.int64)
+    """Steps of all sends: of several tries that take the most urgent first, more or less, the shortest."""
+    waits = _Waits.of(streams)
+    best: list[int] | None = None
+    for k in range(max(_FEWEST_TRIES, _EFFORT // len(waits.link))):
+        noise = _NOISE[k % len(_NOISE)]
+        urgent = [u + noise * rng.random() for u in waits.left]
+        found = _listed(waits, copies, urgent)
+        if best is None or max(found) < max(best):
+            best = found
+    return np.array(best, np.int64)
 
 
-def _one(stream: list[tuple[int, int, int]], copies: int, taken: dict[tuple[int, int], int]) -> list[int]:
-    """Each send as soon as its data are there and its link has a residue free, which it then takes."""
-    ready: dict[int, int] = {}
-    steps = []
-    for src, dst, _ in stream:
-        at = ready.get(src, 0)
-        used = taken.get((src, dst), 0)
-        while used >> at % copies & 1:
-            at += 1
-        taken[src, dst] = used | 1 << at % copies
-        ready[dst] = max(ready.get(dst, 0), at + 1)
-        steps.append(at)
-    return steps
+@dataclass(frozen=True)
+class _Waits:
+    """What the sends of all streams wait for.
+
+    Attributes:
+        link: Of each send, src and dst.
+        needs: How many it waits for.
+        next: The sends that wait for it.
+        left: Steps until its stream ends, if nothing else is in the way.
+    """
+
+    link: list[tuple[int, int]]
+    needs: list[int]
+    next: list[list[int]]
+    left: list[int]
+
+    @classmethod
+    def of(cls, streams: list[list[tuple[int, int, int]]]) -> "_Waits":
+        made = cls([], [], [], [])
+        for stream in streams:
+            first = len(made.link)
+            into: dict[int, list[int]] = {}
+            for i, (src, dst, _) in enumerate(stream, first):
+                made.link.append((src, dst))
+                made.needs.append(len(into.get(src, ())))
+                made.next.append([])
+                for j in into.get(src, ()):
+                    made.next[j].append(i)
+                into.setdefault(dst, []).append(i)
+            left = [0] * len(stream)
+            for i in range(len(stream) - 1, -1, -1):
+                left[i] = 1 + max((left[j - first] for j in made.next[first + i]), default=0)
+            made.left.extend(left)
+        return made
+
+
+def _listed(waits: _Waits, copies: int, urgent: list[float]) -> list[int]:
+    """Step by step every link sends the most urgent of what is ready, if the step's residue is free on it.
+
+    A link has at most as many sends as residues, so each finds one.
+    """
+    needs = waits.needs.copy()
+    ready = [i for i, k in enumerate(needs) if not k]
+    start = [0] * len(needs)
+    taken: dict[tuple[int, int], int] = {}
+    waiting: dict[tuple[int, int], list[int]] = {}
+    left, step = len(needs), 0
+    while left:
+        for i in ready:
+            waiting.setdefault(waits.link[i], []).append(i)
+        ready = []
+        residue = 1 << step % copies
+        for link in list(waiting):
+            if taken.get(link, 0) & residue:
+                continue
+            mine = waiting[link]
+            now = max(mine, key=urgent.__getitem__)
+            mine.remove(now)
+            if not mine:
+                del waiting[link]
+            taken[link] = taken.get(link, 0) | residue
+            start[now] = step
+            left -= 1
+            for i in waits.next[now]:
+                needs[i] -= 1
+                if not needs[i]:
+                    ready.append(i)
+        step += 1
+    return start
