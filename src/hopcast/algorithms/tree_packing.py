@@ -51,7 +51,8 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
     plan = _plan(n, key, *_shape(n, key, alpha, whole), hint.seed)
     trees = int(plan.tree.max()) + 1
     asked = option(OPTIONS, hint, "chunks")
-    m = int(asked) if asked else _per_tree(plan.length, plan.period, trees, n, alpha, whole)
+    about = (plan.length, plan.period, trees, n, alpha, whole)
+    _, m, shared = _pipeline(*about, int(asked) if asked else 0)
     period, last = plan.period, plan.period * (m - 1)
     begins = [np.flatnonzero(plan.start % period == k) for k in range(period)]
 
@@ -65,10 +66,7 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
     def pattern(i: int) -> tuple[str, int]:
         return ("full", i % period) if plan.length - period <= i <= last else ("step", i)
 
-    # A lane for each stream hides latency, as c sends are under way on a link; one for each link keeps them
-    # from sharing it.
-    lanes = trees if alpha else 1
-    lane = (plan.tree if alpha else 0) + lanes * plan.colour
+    lane = plan.colour * trees + plan.tree if shared else plan.colour
     return Schedule(
         of("all_reduce", n, parts=trees * m), "tree_packing", one_group(n), n,
         plan.length + last, make, None, int(lane.max()) + 1, pattern,
@@ -100,23 +98,29 @@ def _cables(links: Ints) -> list[tuple[int, int]]:
     return sorted((u, v) for u, v in have if u < v and (v, u) in have)
 
 
-def _time(length: float, copies: int, alpha: float, tree: float, m: int) -> float:
+def _time(length: float, copies: int, alpha: float, tree: float, m: int, shared: bool) -> float:
     """Seconds of m chunks a tree, each of which has ``tree`` / m seconds to flow.
 
-    The first takes ``length`` steps. After that one follows every period, in which a link has latency once
-    and c sends to carry: they start together and share it.
+    With a lane for each link its sends go one after the other, latency and all: as by steps. With one for
+    each tree and link, latency comes once a period, for the c sends of a link start together and share it;
+    but the first chunk is slowed by those that share with it, on the grids tried by about a half.
     """
     flow = tree / m
-    return length * (alpha + flow) + (m - 1) * (alpha + copies * flow)
+    if shared:
+        return 1.5 * length * (alpha + flow) + (m - 1) * (alpha + copies * flow)
+    return (length + (m - 1) * copies) * (alpha + flow)
 
 
-def _per_tree(length: float, copies: int, trees: int, n: int, alpha: float, whole: float) -> int:
-    """The number of chunks of each tree for which that is least."""
+def _pipeline(
+    length: float, copies: int, trees: int, n: int, alpha: float, whole: float, asked: int = 0
+) -> tuple[float, int, bool]:
+    """The least of these times, the number of chunks of each tree, and whether they share links."""
     most = max(1, _MOST_SENDS // (2 * trees * (n - 1)))
     if not whole:
-        return min(_chunks.BLIND, most)
-    tried = {min(most, round(2 ** (k / 2))) for k in range(2 * most.bit_length() + 1)}
-    return min(sorted(tried), key=lambda m: _time(length, copies, alpha, whole / trees, m))
+        return 0.0, asked or min(_chunks.BLIND, most), False
+    tried = {asked} if asked else {min(most, round(2 ** (k / 2))) for k in range(2 * most.bit_length() + 1)}
+    ways = [(m, shared) for m in sorted(tried) for shared in (False, True)]
+    return min((_time(length, copies, alpha, whole / trees, *way), *way) for way in ways)
 
 
 @functools.lru_cache(maxsize=64)
@@ -140,9 +144,7 @@ def _shape(n: int, key: bytes, alpha: float, whole: float) -> tuple[int, int]:
 
     def time(shape: tuple[int, int]) -> float:
         trees, copies = shape
-        length = radius * (1 + copies)
-        m = _per_tree(length, copies, trees, n, alpha, whole)
-        return _time(length, copies, alpha, whole / trees, m)
+        return _pipeline(radius * (1 + copies), copies, trees, n, alpha, whole)[0]
 
     return min(shapes, key=time)
 
