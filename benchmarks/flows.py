@@ -1,11 +1,8 @@
-"""Whole processes of `predict --price flows` at pod scale: seconds and memory, beside their targets and SimGrid.
+"""Whole processes of `predict --price flows` at pod scale: seconds and memory, beside their targets.
 
-SimGrid is used where `pip install simgrid` has worked (it builds from source), with plain fluid flows
-(network/model CM02, TCP-gamma 0, crosstraffic 0); its column is the ratio of its seconds to ours on the same sends.
-Nothing is asserted: machines are noisy. `python benchmarks/flows.py [RUNS]`.
+Nothing is asserted: machines are noisy, and targets are for two idle cores. Run: benchmarks/flows.py [RUNS]
 """
 
-import importlib.util
 import json
 import os
 import statistics
@@ -13,14 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
-
-from hopcast.algorithms import get
-from hopcast.clusters import cluster
-from hopcast.ir.group import Hint
-from hopcast.ir.mesh import group, physical
-from hopcast.ir.schedule import join
-from hopcast.simulate.flows import simulate
 from hopcast.table import Page, table
 
 GENERIC = "bandwidth=45GB/s,latency=1us"
@@ -57,55 +46,6 @@ def process(words: list[str]) -> tuple[float, float]:
     return time.perf_counter() - start, used.ru_maxrss / 1024
 
 
-def against_simgrid(ranks: int) -> dict[str, object]:
-    """A ring all_reduce by both in this process: seconds, and the largest difference of the times."""
-    where = cluster(f"ring:{ranks},{GENERIC}")
-    mine = group(where, physical(where.topology), ())
-    made = get("ring").build("all_reduce", mine, Hint())
-    simulate(made, where, 2.0**20, shortcut=False)  # what is compiled is loaded now
-    start = time.perf_counter()
-    ours = simulate(made, where, 2.0**30, shortcut=False).seconds
-    middle = time.perf_counter()
-    theirs = _simgrid(where.topology, join(list(made.steps())), 2.0**30 / ranks, made.step_count)
-    end = time.perf_counter()
-    return {
-        "work": f"ring all_reduce, {ranks} ranks, every send",
-        "hopcast_s": middle - start,
-        "simgrid_s": end - middle,
-        "ratio": (end - middle) / (middle - start),
-        "difference": abs(theirs / ours - 1),
-    }
-
-
-def _simgrid(topology, rows, volume: float, steps: int) -> float:
-    """Seconds by SimGrid: an actor for each rank sends its row of each step and waits for what comes in."""
-    import simgrid as sg
-
-    engine = sg.Engine(["bench", "--log=root.thres:critical", "--cfg=network/model:CM02",
-                        "--cfg=network/TCP-gamma:0", "--cfg=network/crosstraffic:0"])  # fmt: skip
-    zone = engine.netzone_root.add_netzone_full("net") if hasattr(engine, "netzone_root") else None
-    zone = zone or sg.NetZone.create_full_zone("net")
-    hosts = [zone.create_host(f"r{v}", 1e9) for v in range(topology.chips)]
-    for s, d, w, lag in zip(topology.src, topology.dst, topology.bandwidth, topology.latency, strict=True):
-        link = zone.create_link(f"l{s}-{d}", float(w)).set_latency(float(lag))
-        zone.add_route(hosts[s], hosts[d], [link], False)
-    zone.seal()
-    per = len(rows) // steps
-    dst = rows.dst.reshape(steps, per)[:, np.argsort(rows.src[:per])]
-
-    def rank(me: int) -> None:
-        for step in range(steps):
-            source = int(np.flatnonzero(dst[step] == me)[0])
-            out = sg.Mailbox.by_name(f"{step}:{me}").put_async("x", int(volume))
-            sg.Mailbox.by_name(f"{step}:{source}").get()
-            out.wait()
-
-    for r in range(topology.chips):
-        hosts[r].add_actor(f"a{r}", rank, r)
-    engine.run()
-    return float(engine.clock)
-
-
 def main() -> None:
     """Measure, print, and write bench-flows.json."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
@@ -120,13 +60,7 @@ def main() -> None:
              "MiB": mib, "target_MiB": most_mib}
         )  # fmt: skip
     print(table(rows, list(rows[0]), "whole processes, predict --price flows", [], Page()))
-    peers = []
-    if importlib.util.find_spec("simgrid") is None:
-        print("SimGrid is not installed (pip install simgrid builds it from source): no comparison")
-    else:
-        peers = [against_simgrid(n) for n in (64, 256)]
-        print(table(peers, list(peers[0]), "beside SimGrid, the same sends", [], Page()))
-    Path("bench-flows.json").write_text(json.dumps({"processes": rows, "simgrid": peers}, indent=2))
+    Path("bench-flows.json").write_text(json.dumps(rows, indent=2))
 
 
 if __name__ == "__main__":

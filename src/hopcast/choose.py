@@ -207,7 +207,7 @@ def best(question: Question, price: str = "", combine: str = "add") -> Answer:
 
     Closed forms that are exact decide at once, and where all ranks and links are alike simulation costs next
     to nothing. The others are ranked by their steps, and the first few of them that the load of their busiest
-    link does not rule out are simulated.
+    link does not rule out are simulated; before them the one whose busiest link carries least.
 
     Raises:
         InputError: if none fits.
@@ -235,7 +235,9 @@ def best(question: Question, price: str = "", combine: str = "add") -> Answer:
         elif patient and _listable(question, choice):
             others.append((*_by_steps(question, laid), choice))
     simulated = 0
-    for by_steps, least, choice in sorted(others, key=lambda o: o[:2]):
+    # First the one whose busiest link carries least: lanes that overlap may make much less of their steps.
+    lightest = min((o[1] for o in others), default=0.0)
+    for by_steps, least, choice in sorted(others, key=lambda o: (o[1] > lightest, *o[:2])):
         if leading is not None and least >= leading[0]:
             continue
         simulated += 1

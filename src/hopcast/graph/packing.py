@@ -12,7 +12,7 @@ def spanning_trees(
 ) -> list[list[int]] | None:
     """``count`` spanning trees, at most ``copies`` of them with an edge in common; None if there are none.
 
-    All trees grow at once from a centre of the graph, breadth first, over the edges that are freest. What is
+    All trees grow at once from centres of the graph, breadth first, over the edges that are freest. What is
     then missing is found by matroid union: an edge that closes a cycle in a forest may take the place of any
     edge of that cycle, which looks for a place in another forest in turn. That search fails exactly where
     there are no such trees. Last, random exchanges are kept that make trees shallower.
@@ -46,16 +46,17 @@ def spanning_trees(
     return [sorted(f.edges) for f in forests]
 
 
-def centre(vertices: int, edges: Sequence[Edge]) -> int:
-    """A vertex from which the farthest is nearest.
+def centres(vertices: int, edges: Sequence[Edge]) -> list[int]:
+    """All vertices from which the farthest is nearest.
 
-    >>> centre(5, [(0, 1), (1, 2), (2, 3), (3, 4)])
-    2
+    >>> centres(5, [(0, 1), (1, 2), (2, 3), (3, 4)]), centres(4, [(0, 1), (1, 2), (2, 3)])
+    ([2], [1, 2])
     """
     graph = _Forest(vertices)
     graph.edges = set(range(len(edges)))
     graph.rooted(edges)
-    return min(range(vertices), key=lambda v: max(graph.depths(v)))
+    far = [max(graph.depths(v)) for v in range(vertices)]
+    return [v for v in range(vertices) if far[v] == min(far)]
 
 
 def radius(vertices: int, edges: Sequence[Edge]) -> int:
@@ -67,7 +68,7 @@ def radius(vertices: int, edges: Sequence[Edge]) -> int:
     graph = _Forest(vertices)
     graph.edges = set(range(len(edges)))
     graph.rooted(edges)
-    return max(graph.depths(centre(vertices, edges)))
+    return max(graph.depths(centres(vertices, edges)[0]))
 
 
 class _Forest:
@@ -138,10 +139,11 @@ def _grown(
         near[u].append((v, e))
         near[v].append((u, e))
     left = [copies] * len(edges)
-    start = centre(vertices, edges)
+    middle = centres(vertices, edges)
+    starts = [rng.choice(middle) for _ in range(count)]  # apart, so that they do not crowd one vertex's edges
     forests = [_Forest(vertices) for _ in range(count)]
-    reached = [{start} for _ in range(count)]
-    level = [[start] for _ in range(count)]
+    reached = [{start} for start in starts]
+    level = [[start] for start in starts]
     while any(level):
         turn = list(range(count))
         rng.shuffle(turn)
@@ -225,6 +227,8 @@ def _polished(
         for e in f.edges:
             used[e] += 1
     length = [f.length() for f in forests]
+    if len(edges) < len(forests[0].near):
+        return  # the graph is a tree: there is nothing to exchange
     for _ in range(tries):
         most = max(length)
         i = rng.choice([k for k, x in enumerate(length) if x == most])

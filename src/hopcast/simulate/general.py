@@ -12,11 +12,11 @@ from .ran import Ran
 from .state import EVENTS, LEFT, WORK, Items, State
 
 _SLICE = 5_000_000  # crossings looked at before Python has its turn: a quarter of a second (2 cores, 2026-11)
-# Where nearly every flow ends at a time of its own and that changes all rates, each of thousands of events looks
-# at all crossings: hopeless beyond some 20,000 flows. So after as many crossings as are looked at in seconds,
-# if events have looked at more than _DENSE each, ends within a few hundredths of the clock are taken together
-# (see `engine.run`). All to all of 1,024 GPUs, hashed routes, a million flows: for windows of 0.01 and of 0.03
-# the time is that of the busiest link and its latency, to 1e-7 (2026-11).
+# Where nearly every flow ends at a time of its own and that changes all rates, each of thousands of events
+# looks at all crossings: hopeless beyond some 20,000 flows. So after as many crossings as are looked at in
+# seconds, if events have looked at more than _DENSE each, ends within a few hundredths of the clock are taken
+# together (see `engine.run`). All to all of 1,024 GPUs, hashed routes, a million flows: for windows of 0.01
+# and of 0.03 the time is that of the busiest link and its latency, to 1e-7 (2026-11).
 _EXACT, _HUGE, _EXACT_HUGE = 200_000_000, 1_000_000, 10_000_000
 _DENSE, WINDOW = 20_000, 0.03
 Progress = Callable[[float], None]
