@@ -14,8 +14,8 @@ COMMANDS = _shell.commands()
 # serve runs until it is interrupted: test_serve.py does that.
 EXAMPLES = [(c, e) for c in COMMANDS if c != "serve" for e in _shell.examples(c)]
 KEYS = {
-    "predict": "cluster collective algorithm algorithm_source price over ranks groups size_bytes per_rank_bytes "
-    "steps time_us latency_us bandwidth_us algbw_GBps busbw_GBps bound_us bound_kind "
+    "predict": "cluster collective algorithm algorithm_source price over ranks groups size_bytes "
+    "per_rank_bytes steps time_us latency_us bandwidth_us algbw_GBps busbw_GBps bound_us bound_kind "
     "limit_us efficiency bottleneck max_link_bytes findings",
     "show": "chips ranks hosts nodes domains links axes levels diameter injection_GBps bisection_GBps",
     "route": "src dst hops disjoint_routes latency_us bandwidth_us time_us",
