@@ -1,4 +1,4 @@
-"""Which collectives a matmul of sharded arrays needs, how long they and it take, and which binds."""
+"""Which collectives a matmul of sharded arrays needs, their time, and which binds."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Which collectives turn one sharding of an array into another, and how long they take."""
+"""Which collectives turn one sharding of an array into another, and their time."""
 
 from typing import Annotated
 
