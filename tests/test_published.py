@@ -137,3 +137,10 @@ def test_every_algorithm_stays_above_the_bound() -> None:
     assert len(found) > 3
     assert all(r["time_us"] >= r["bound_us"] * (1 - 1e-9) >= r["limit_us"] * (1 - 1e-8) for r in found)
     assert np.all(np.diff([r["time_us"] for r in found]) >= 0)
+
+
+def test_the_antipodal_chunk_all_one_way_as_simgrid_routes() -> None:
+    """53.43 us, where half each way gives 47.60."""
+    where = "ring:16,bandwidth=45GB/s,latency=1us,antipodal=forward"
+    words = ["--size", "16MiB", "--price", "flows", "--algorithm", "direct"]
+    assert row("predict", "all_to_all", where, *words)["time_us"] == pytest.approx(53.429, abs=1e-3)

@@ -18,7 +18,7 @@ from .topologies import _grid, _multislice
 _SHAPE = re.compile(r"\d+(?:[xX*]\d+)*")
 MOST_CHIPS = 1_000_000
 DEFAULT_BANDWIDTH, DEFAULT_LATENCY = "45GB/s", "1us"
-_GENERIC = ("bandwidth", "latency", "duplex", "wraps", "twisted", "sharp")
+_GENERIC = ("bandwidth", "latency", "duplex", "wraps", "twisted", "sharp", "antipodal")
 _TPU = (
     "slices", "bandwidth", "latency", "ici_latency", "twisted",
     "pcie_bandwidth", "pcie_latency", "dcn_bandwidth", "dcn_latency",
@@ -139,6 +139,13 @@ def _generic(text: str, family: str, dims: tuple[int, ...], options: Mapping[str
         )
     figures = _reducing(text, family, options)
     routing = "twisted" if "twisted" in options else "dimension_order" if topology.is_grid else "shortest"
+    antipodal = options.get("antipodal", "split")
+    if antipodal not in ("split", "forward") or (routing != "dimension_order" and "antipodal" in options):
+        raise InputError(
+            f"{text!r}: antipodal={antipodal}; on a ring or torus it is split (half each way) or forward"
+        )
+    if antipodal == "forward":
+        routing = "forward"
     given = [
         f"{key}={value}"
         for key, value in (("bandwidth", DEFAULT_BANDWIDTH), ("latency", DEFAULT_LATENCY))

@@ -232,7 +232,7 @@ def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) ->
         return Group(axes, axes[0].switched, (0.0,), (hop,), all_groups, False, duplex, cluster.name)
     switched = [i for i in inside if any(topology.axes[f.axis].switched for f in mesh.factors[i] or ())]
     if not switched:
-        flat = [q for i in inside for q in _grid_axes(topology, mesh, i) if q[0].length > 1]
+        flat = [q for i in inside for q in _grid_axes(cluster, mesh, i) if q[0].length > 1]
         flat = flat or [(Axis(mesh.names[inside[0]], 1, False), 1.0, 0.0, True)]
         lines, bandwidth, latency, apart = zip(*flat, strict=True)
         return Group(lines, False, bandwidth, latency, all_groups, all(apart), duplex, cluster.name)
@@ -282,8 +282,9 @@ def _outer_first(mesh: Mesh, groups: Ints, inside: list[int], order: list[int]) 
     return np.ascontiguousarray(moved, np.int32)
 
 
-def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float, float, bool]]:
+def _grid_axes(cluster: Cluster, mesh: Mesh, i: int) -> list[tuple[Axis, float, float, bool]]:
     """The physical axes of logical axis i: axis, bandwidth, latency, whether its groups share no links."""
+    topology, forward = cluster.topology, cluster.routing == "forward"
     factors = mesh.factors[i] or ()
     found = []
     direct = np.flatnonzero(np.maximum(topology.src, topology.dst) < topology.chips)
@@ -297,7 +298,9 @@ def _grid_axes(topology: Topology, mesh: Mesh, i: int) -> list[tuple[Axis, float
         closed = axis.wraps and whole and f.length > 2
         latency = float(topology.latency[links].max(initial=0.0)) * f.stride
         name = axis.name if mesh.names[i] == axis.name or len(factors) > 1 else mesh.names[i]
-        rate = 0.0 if twisted else _rate(topology.bandwidth[links])
+        # Closed forms hold where what is half way round an even axis goes half each way.
+        lopsided = forward and closed and f.length % 2 == 0
+        rate = 0.0 if twisted or lopsided else _rate(topology.bandwidth[links])
         apart = f.stride == 1 and bool((np.count_nonzero(across, axis=1) == 1).all())
         found.append((Axis(name, f.length, closed), rate, latency, apart))
     return found

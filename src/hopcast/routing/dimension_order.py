@@ -18,8 +18,11 @@ from . import Routes, assemble, shortest
 Longs = npt.NDArray[np.int64]
 
 
-def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
-    """Minimal routes, x first; pairs that a dead link cuts take a shortest way round it."""
+def routes(topology: Topology, src: Ints, dst: Ints, split: bool = True) -> Routes:
+    """Minimal routes, x first; pairs that a dead link cuts take a shortest way round it.
+
+    Without ``split``, what is exactly half way round goes up, whole.
+    """
     pair = np.arange(len(src))
     weight = np.ones(len(src))
     steps, up = [], []
@@ -31,7 +34,7 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
         )
         if axis.wraps:
             ahead = ahead % length
-            tie = 2 * ahead == length
+            tie = (2 * ahead == length) & split
             ahead = np.where(2 * ahead > length, ahead - length, ahead)
         steps.append(np.abs(ahead)[pair])
         up.append((ahead > 0)[pair])
