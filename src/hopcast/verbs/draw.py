@@ -46,8 +46,8 @@ class Drawing:
             raise InputError(f"{str(path)!r}: a picture is written as .svg or .txt")
         Path(path).write_text(self.svg() if suffix == ".svg" else f"{self}\n", encoding="utf-8")
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"image/svg+xml": self.svg(), "text/plain": str(self)}
 
 
 def draw(
