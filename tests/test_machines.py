@@ -473,3 +473,31 @@ def test_every_machine_is_shown(text: str) -> None:
     assert ran.status == 0, ran.err
     assert text.split(",")[0] in ran.out
     assert "bisection" in ran.out
+
+
+def test_nodes_of_a_file_are_taken_in_its_order(tmp_path):
+    from cli import row, run
+
+    listed = tmp_path / "nodes.txt"
+    listed.write_text("3, 1  # two of four\n")
+    words = ["predict", "all_reduce", "dgx-h100:4", "--size", "1MiB"]
+    asked = row(*words, "--nodes", str(listed))
+    assert asked["cluster"] == "dgx-h100:4,nodes=3+1"
+    assert asked["ranks"] == 16
+    (tmp_path / "empty.txt").write_text("# none\n")
+    ran = run(*words, "--nodes", str(tmp_path / "empty.txt"))
+    assert ran.status == 2
+    assert "lists no nodes" in ran.err
+
+
+def test_a_sweep_is_drawn_as_curves(tmp_path):
+    from cli import run
+
+    out = tmp_path / "cross.svg"
+    assert run("draw", "all_reduce", "dgx-h100", "--sweep", "1K", "1G", "-o", str(out)).status == 0
+    picture = out.read_text()
+    assert "busbw" in picture
+    assert "nvls" in picture
+    ran = run("draw", "all_reduce", "dgx-h100", "--sweep", "1K", "1K", "-o", str(out))
+    assert ran.status == 2
+    assert "two sizes" in ran.err

@@ -135,6 +135,12 @@ OutOption = Annotated[
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How the result is written.")]
 
+NodesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--nodes", metavar="FILE", help="Node numbers in rank order, 0-127 160; as ,nodes=0-127+160."
+    ),
+]
 OrderOption = Annotated[
     str,
     typer.Option(
@@ -161,16 +167,29 @@ AnySizeOption = Annotated[
 AnyMessageOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Bytes of the message.")]
 
 
-def one_cluster(positional: str | None, on: str | None) -> str:
-    """The cluster, wherever it was given.
+def one_cluster(positional: str | None, on: str | None, nodes: str | None = None) -> str:
+    """The cluster, wherever it was given, with the nodes of a file if there is one.
 
     Raises:
-        ValueError: if it was given twice or not at all.
+        ValueError: if it was given twice or not at all, or the file lists no nodes.
     """
     if (positional is None) == (on is None):
         what = "the cluster is given twice" if on is not None else "a cluster is missing"
         raise ValueError(f"{what}; write it once, as in v5e:4x4 or --on v5e:4x4")
-    return positional or on or ""
+    return (positional or on or "") + (f",nodes={_listed(nodes)}" if nodes is not None else "")
+
+
+def _listed(path: str) -> str:
+    """Node numbers and ranges of a file, in its order, as the cluster option takes them: ``0-127+160``."""
+    from pathlib import Path
+
+    text = Path(path).read_text(encoding="utf-8")
+    words = " ".join(line.partition("#")[0] for line in text.splitlines()).replace(",", " ").replace("+", " ")
+    if not words.split():
+        raise ValueError(
+            f"--nodes {path}: the file lists no nodes; write numbers and ranges, as in 0-127 160"
+        )
+    return "+".join(words.split())
 
 
 def numbers(option: str, text: str | None) -> list[int] | None:

@@ -11,6 +11,7 @@ def command(
     context: typer.Context,
     cluster: o.OptionalClusterArgument = None,
     on: o.OnOption = None,
+    nodes: o.NodesOption = None,
     split: Annotated[
         str, typer.Option("--split", metavar="A/B", help="The first A in rank order against the other B.")
     ] = "",
@@ -36,4 +37,4 @@ def command(
     from hopcast.cli import _output
     from hopcast.verbs.bisect import bisect
 
-    _output.show(bisect(o.one_cluster(cluster, on), split=split, by=by), format, context.obj)
+    _output.show(bisect(o.one_cluster(cluster, on, nodes), split=split, by=by), format, context.obj)

@@ -10,6 +10,7 @@ def command(
     collective: o.CollectiveArgument,
     cluster: o.OptionalClusterArgument = None,
     on: o.OnOption = None,
+    nodes: o.NodesOption = None,
     algorithm: o.AlgorithmOption = "auto",
     size: o.AnySizeOption = "1MiB",
     over: o.OverOption = None,
@@ -35,7 +36,7 @@ def command(
 
     result = check_rows(
         collective,
-        o.one_cluster(cluster, on),
+        o.one_cluster(cluster, on, nodes),
         algorithm=algorithm,
         size=size,
         over=over,

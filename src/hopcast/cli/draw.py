@@ -1,10 +1,13 @@
 """A picture of a cluster, a route, a schedule step by step, or the load of links."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hopcast.cli import _options as o
+
+if TYPE_CHECKING:
+    from hopcast.verbs.draw import Drawing
 
 
 def command(
@@ -16,11 +19,18 @@ def command(
     ],
     cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="As v5e:4x4.")] = None,
     on: o.OnOption = None,
+    nodes: o.NodesOption = None,
     route: Annotated[
         tuple[str, str] | None,
         typer.Option("--route", metavar="SRC DST", help="Disjoint routes between two chips."),
     ] = None,
     load: Annotated[bool, typer.Option("--load", help="Bytes on each link instead of the steps.")] = False,
+    sweep: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--sweep", metavar="FIRST LAST", help="Time and busbw over size, a curve per algorithm."
+        ),
+    ] = None,
     steps: Annotated[str | None, typer.Option("--steps", metavar="0,1,2", help="Steps to draw.")] = None,
     size: o.AnySizeOption = "1MiB",
     over: o.OverOption = None,
@@ -44,17 +54,18 @@ def command(
       hopcast draw v5e:4x4 --route 3,3 0,0
       hopcast draw all_gather ring:8 --algorithm bidirectional_ring
       hopcast draw all_to_all mesh:4x4 --load -o load.svg
+      hopcast draw all_reduce dgx-h100 --sweep 1K 1G -o crossover.svg
     """
-    from hopcast.cli import _output
     from hopcast.verbs.draw import draw
 
-    place = o.one_cluster(cluster, on) if cluster is not None or on is not None else None
+    place = o.one_cluster(cluster, on, nodes) if cluster is not None or on is not None else None
     _fits(what, place, bool(over or mesh or order or load or steps or algorithm != "auto"), load, steps)
     picture = draw(
         what,
         place,
         route=route,
         load=load,
+        sweep=sweep,
         size=size,
         over=over,
         mesh=mesh,
@@ -67,14 +78,7 @@ def command(
         slow=slow or [],
         dead=dead or [],
     )
-    if out and out.endswith(".svg"):
-        _output.write(out, picture.svg())
-    elif out and out.endswith(".txt"):
-        _output.write(out, str(picture) + "\n")
-    elif out:
-        raise ValueError(f"-o {out!r}: a picture is written as .svg or .txt")
-    else:
-        print(picture)
+    _put(picture, out)
 
 
 def _fits(what: str, place: str | None, of_collective: bool, load: bool, steps: str | None) -> None:
@@ -85,3 +89,17 @@ def _fits(what: str, place: str | None, of_collective: bool, load: bool, steps: 
         )
     if load and steps:
         raise ValueError("--load shows all steps at once; leave --steps off")
+
+
+def _put(picture: "Drawing", out: str | None) -> None:
+    """Write the picture to a file by its suffix, or print it as text."""
+    from hopcast.cli import _output
+
+    if out and out.endswith(".svg"):
+        _output.write(out, picture.svg())
+    elif out and out.endswith(".txt"):
+        _output.write(out, str(picture) + "\n")
+    elif out:
+        raise ValueError(f"-o {out!r}: a picture is written as .svg or .txt")
+    else:
+        print(picture)

@@ -10,6 +10,7 @@ def command(
     collective: o.CollectiveArgument,
     cluster: o.OptionalClusterArgument = None,
     on: o.OnOption = None,
+    nodes: o.NodesOption = None,
     size: o.OptionalSizeOption = None,
     over: o.OverOption = None,
     mesh: o.MeshOption = None,
@@ -49,7 +50,7 @@ def command(
     with _progress.Progress() as progress:
         result = predict(
             collective,
-            o.one_cluster(cluster, on),
+            o.one_cluster(cluster, on, nodes),
             size=size,
             over=over,
             mesh=mesh,

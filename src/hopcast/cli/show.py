@@ -9,6 +9,7 @@ def command(
     context: typer.Context,
     cluster: o.OptionalClusterArgument = None,
     on: o.OnOption = None,
+    nodes: o.NodesOption = None,
     format: o.FormatOption = o.Format.TABLE,
 ) -> None:
     """What a cluster is.
@@ -25,4 +26,4 @@ def command(
     from hopcast.cli import _output
     from hopcast.verbs.show import show
 
-    _output.show(show(o.one_cluster(cluster, on)), format, context.obj)
+    _output.show(show(o.one_cluster(cluster, on, nodes)), format, context.obj)

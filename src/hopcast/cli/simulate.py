@@ -10,6 +10,7 @@ def command(
     collective: o.CollectiveArgument,
     cluster: o.OptionalClusterArgument = None,
     on: o.OnOption = None,
+    nodes: o.NodesOption = None,
     size: o.SizeOption = ...,  # type: ignore[assignment]
     over: o.OverOption = None,
     mesh: o.MeshOption = None,
@@ -42,7 +43,7 @@ def command(
     with _progress.Progress() as progress:
         result = simulate(
             collective,
-            o.one_cluster(cluster, on),
+            o.one_cluster(cluster, on, nodes),
             size=size,
             over=over,
             mesh=mesh,

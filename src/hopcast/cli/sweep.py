@@ -12,6 +12,7 @@ def command(
     collective: o.CollectiveArgument,
     cluster: o.OptionalClusterArgument = None,
     on: o.OnOption = None,
+    nodes: o.NodesOption = None,
     first: Annotated[str, typer.Option("-b", "--minbytes", metavar="SIZE", help="Smallest size.")] = "8",
     last: Annotated[str, typer.Option("-e", "--maxbytes", metavar="SIZE", help="Largest size.")] = "8G",
     factor: Annotated[
@@ -50,7 +51,7 @@ def command(
 
     result = sweep(
         collective,
-        o.one_cluster(cluster, on),
+        o.one_cluster(cluster, on, nodes),
         first=first,
         last=last,
         factor=factor,

@@ -17,6 +17,8 @@ from hopcast.read.schedule import is_schedule
 from hopcast.units import show_seconds, show_size
 
 from . import ask
+from . import sweep as sweeps
+from ._chart import chart
 from .check import scheduled
 
 
@@ -56,6 +58,7 @@ def draw(
     *,
     route: tuple[str, str] | None = None,
     load: bool = False,
+    sweep: tuple[str, str] | None = None,
     size: str | float = "1MiB",
     over: str | Sequence[str] | None = None,
     mesh: str | Mesh | None = None,
@@ -75,6 +78,7 @@ def draw(
         cluster: Where the collective runs.
         route: Two chips: the link-disjoint routes between them.
         load: Bytes on each link instead of the steps.
+        sweep: Smallest and largest size: time and busbw over size, of all algorithms if none is named.
         size: D, for the load.
         over: Axes of the collective.
         mesh: Logical axes.
@@ -104,6 +108,8 @@ def draw(
         return _cluster(ask.cluster_of(what, slow, dead), route)
     if isinstance(what, Cluster) or route is not None:
         raise InputError("a route is drawn on a cluster alone: hopcast draw CLUSTER --route 3,3 0,0")
+    if sweep is not None:
+        return _curves(what, cluster, sweep, algorithm, over, mesh, order, root, shift, seed, slow, dead)
     q, where = ask.question(
         what,
         cluster,
@@ -142,3 +148,37 @@ def _cluster(where: Cluster, route: tuple[str, str] | None) -> Drawing:
         if not routes:
             raise InputError(f"dead links leave no route from {route[0]} to {route[1]} on {where.name}")
     return Drawing(lambda: topology_text(where, routes=routes), lambda: topology_svg(where, routes=routes))
+
+
+def _curves(
+    what: str | Schedule,
+    cluster: str | Cluster,
+    sizes: tuple[str, str],
+    algorithm: str,
+    over: str | Sequence[str] | None,
+    mesh: str | Mesh | None,
+    order: str,
+    root: str | int,
+    shift: int,
+    seed: int,
+    slow: Sequence[str],
+    dead: Sequence[str],
+) -> Drawing:
+    """Time and bus bandwidth over size."""
+    swept = sweeps.sweep(
+        what,
+        cluster,
+        first=sizes[0],
+        last=sizes[1],
+        factor=4.0,
+        algorithm="all" if algorithm == "auto" else algorithm,
+        over=over,
+        mesh=mesh,
+        order=order,
+        root=root,
+        shift=shift,
+        seed=seed,
+        slow=slow,
+        dead=dead,
+    )
+    return Drawing(lambda: str(swept), lambda: chart(swept))
