@@ -233,3 +233,11 @@ def test_a_bad_file_is_refused_with_its_key(path: str, value: Any, says: str) ->
         chips.parse("mine", changed(path, value))
     assert "\n" not in str(caught.value)
     assert "mine" in str(caught.value)
+
+
+def test_a_chip_without_a_torus_is_shown_as_facts() -> None:
+    from cli import rows
+
+    facts = {row["figure"]: row["value"] for row in rows("show", "8i")}
+    assert (facts["pod.groups"], facts["group.blocks"], facts["block.chips"]) == (36, 8, 4)
+    assert facts["pod.diameter"] == 7

@@ -21,6 +21,7 @@ def command(
 
     Example:
       hopcast show v5e:8x16
+      hopcast show 8i
       hopcast show torus:4x4x4,bandwidth=45GB/s
     """
     from hopcast.cli import _output

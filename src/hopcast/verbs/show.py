@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hopcast import chips
 from hopcast.graph.distance import Searched
 from hopcast.graph.distance import distances as from_each
 from hopcast.graph.search import Neighbours
@@ -16,6 +17,7 @@ from hopcast.units import show_rate, show_seconds, show_size
 
 from . import _levels, ask
 from .bisect import worst_halving
+from .chip import chip
 
 _SCAN = 4096  # chips up to which every distance is searched when links are not alike
 _SCAN_SWITCHED = 512  # of 1,024 chips with switches as many, evenly spaced; fewer of more
@@ -29,7 +31,7 @@ _UNIT = {"bandwidth": show_rate, "capacity": show_size, "latency": show_seconds}
 
 
 def show(cluster: str | Cluster) -> Result:
-    """What a cluster is.
+    """What a cluster is; a chip's name alone gives its figures, also of one that has no torus to simulate.
 
     Returns:
         One row: chips, ranks, hosts, nodes, domains, links (directed), axes, levels, diameter (hops),
@@ -40,6 +42,9 @@ def show(cluster: str | Cluster) -> Result:
     >>> row["links"], row["diameter"], row["mean_hops"], row["bisection_GBps"]
     (64, 4, 2.0, 360.0)
     """
+    if isinstance(cluster, str) and chips.known(cluster):
+        alone = chip(cluster)
+        return replace(alone, notes=[*alone.notes, *chips.load(cluster).notes])
     where = ask.cluster_of(cluster)
     topology = where.topology
     injection = np.bincount(topology.src, topology.bandwidth, topology.vertices)[: topology.chips] / 1e9
