@@ -566,3 +566,13 @@ def test_a_number_wider_than_its_box_is_noticed() -> None:
     with pytest.raises(AssertionError):
         check_picture(narrow)
     assert width("0", 30) > Box(0, 0, 10, 10).right
+
+
+def test_a_figure_is_drawn_in_words_and_as_svg(tmp_path: Path) -> None:
+    ran = run("draw", "pyramid")
+    assert ran.status == 0
+    assert "HBM   820 GB/s" in ran.out
+    assert "hbm                              8.2e+11" in ran.out
+    out = tmp_path / "torus.svg"
+    assert run("draw", "torus", "-o", str(out)).status == 0
+    assert out.read_text().startswith("<svg")

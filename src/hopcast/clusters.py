@@ -171,7 +171,8 @@ def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[
     figures = chip.figures
     if "ici.bandwidth" not in figures or not chip.axes:
         raise InputError(
-            f"{text!r}: {chip.title} has no published torus of links to simulate; hopcast show {chip.name} gives what is known"
+            f"{text!r}: {chip.title} has no published torus of links to simulate; "
+            f"hopcast show {chip.name} gives what is known"
         )
     bandwidth = _value(text, options, "bandwidth", units.rate, figures["ici.bandwidth"].value)
     usual = _value(text, options, "latency", units.seconds, figures["ici.latency"].value)

@@ -14,7 +14,8 @@ def command(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="[COLLECTIVE]", help="A collective or schedule; left out, the cluster is drawn."
+            metavar="[COLLECTIVE]",
+            help="A collective or schedule; left out, the cluster is drawn. Or a figure: pyramid.",
         ),
     ],
     cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="As v5e:4x4.")] = None,
@@ -55,9 +56,12 @@ def command(
       hopcast draw all_gather ring:8 --algorithm bidirectional_ring
       hopcast draw all_to_all mesh:4x4 --load -o load.svg
       hopcast draw all_reduce dgx-h100 --sweep 1K 1G -o crossover.svg
+      hopcast draw pyramid
     """
     from hopcast.verbs.draw import draw
 
+    if _draws_figure(what, cluster or on, out):
+        return
     place = o.one_cluster(cluster, on, nodes) if cluster is not None or on is not None else None
     _fits(what, place, bool(over or mesh or order or load or steps or algorithm != "auto"), load, steps)
     picture = draw(
@@ -79,6 +83,20 @@ def command(
         dead=dead or [],
     )
     _put(picture, out)
+
+
+def _draws_figure(what: str, place: str | None, out: str | None) -> bool:
+    """Draw a figure of the atlas, if the word is one and no collective on a cluster is meant."""
+    if place is not None or not what.replace("_", "").isalnum():
+        return False
+    from hopcast.atlas import every, figure
+    from hopcast.atlas.text import drawing
+    from hopcast.question import is_collective
+
+    if is_collective(what) or what not in {f.id for f in every()}:
+        return False
+    _put(drawing(figure(what)), out)
+    return True
 
 
 def _fits(what: str, place: str | None, of_collective: bool, load: bool, steps: str | None) -> None:
