@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hopcast import chips
+from hopcast import chips, machines
 from hopcast.graph.distance import Searched
 from hopcast.graph.distance import distances as from_each
 from hopcast.graph.search import Neighbours
@@ -42,7 +42,8 @@ def show(cluster: str | Cluster) -> Result:
     >>> row["links"], row["diameter"], row["mean_hops"], row["bisection_GBps"]
     (64, 4, 2.0, 360.0)
     """
-    if isinstance(cluster, str) and chips.known(cluster):
+    # A machine of the same name, mi300x, has a shape of its own: one node.
+    if isinstance(cluster, str) and chips.known(cluster) and not machines.known(cluster):
         alone = chip(cluster)
         return replace(alone, notes=[*alone.notes, *chips.load(cluster).notes])
     where = ask.cluster_of(cluster)
