@@ -26,7 +26,7 @@ help:
 	@echo "make lint     ruff check, ruff format --check, mypy"
 	@echo "make docs     regenerate the generated pages, fail if they were stale, build out/docs"
 	@echo "make golden   rewrite the golden files"
-	@echo "make bench    speed of build, check and simulate"
+	@echo "make bench    speed, targets, and hopcast beside SimGrid and simpy; BENCH='--only table' for less"
 	@echo "make size     lines of code per part"
 	@echo "make wheel    build the wheel and try it in a clean environment"
 	@echo "make clean    remove everything that make made"
@@ -75,8 +75,12 @@ docs: setup .venv/.docs
 golden: setup
 	@HOPCAST_GOLDEN=write $(PY) -m pytest -q -m golden || [ $$? -eq 5 ]
 
-bench: setup
-	@$(PY) benchmarks/run.py
+bench: setup .venv/.bench
+	@$(PY) benchmarks/run.py $(BENCH)
+
+.venv/.bench: $(STAMP)
+	@$(PIP) install --editable '.[bench]'
+	@touch $@
 
 size:
 	@find src -name '*.py' -print0 | xargs -0 awk '\

@@ -1,16 +1,14 @@
 """Whole processes of `predict --price flows` at pod scale: seconds and memory, beside their targets.
 
-Nothing is asserted: machines are noisy, and targets are for two idle cores. Run: benchmarks/flows.py [RUNS]
+Nothing is asserted: machines are noisy, and targets are seconds by the clock on two idle cores.
 """
 
-import json
-import os
 import statistics
 import sys
-import time
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Any
 
-from hopcast.table import Page, table
+from process import measure
 
 GENERIC = "bandwidth=45GB/s,latency=1us"
 # Words of the command line, most seconds, most MiB.
@@ -28,40 +26,17 @@ TARGETS = [
     ("all_to_all dgx-h100:128,routing=ecmp --algorithm direct", 8.0, 1024),
     ("all_reduce dgx-h100:128 --algorithm hierarchical", 3.0, 1024),
 ]
-CODE = "import sys; from hopcast.cli import main; sys.exit(main())"
+CLI = "import sys; from hopcast.cli import main; sys.exit(main())"
 
 
-def process(words: list[str]) -> tuple[float, float]:
-    """Seconds and MiB of a whole process."""
-    start = time.perf_counter()
-    child = os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-c", CODE, *words],
-        {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
-    )
-    _, status, used = os.wait4(child, 0)
-    if status:
-        raise SystemExit(f"hopcast {' '.join(words)} failed")
-    return time.perf_counter() - start, used.ru_maxrss / 1024
-
-
-def main() -> None:
-    """Measure, print, and write bench-flows.json."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    rows = []
+def rows(runs: int) -> Iterator[dict[str, Any]]:
+    """One for each target."""
     for words, most_s, most_mib in TARGETS:
-        command = ["predict", *words.split(), "--size", "1GiB", "--price", "flows"]
-        process(command)  # fills the cache of what is compiled
-        seen = [process(command) for _ in range(runs)]
-        seconds, mib = (statistics.median(c) for c in zip(*seen, strict=True))
-        rows.append(
-            {"work": words, "median_s": seconds, "target_s": most_s, "of_target": seconds / most_s,
-             "MiB": mib, "target_MiB": most_mib}
-        )  # fmt: skip
-    print(table(rows, list(rows[0]), "whole processes, predict --price flows", [], Page()))
-    Path("bench-flows.json").write_text(json.dumps(rows, indent=2))
-
-
-if __name__ == "__main__":
-    main()
+        command = [sys.executable, "-c", CLI, "predict", *words.split(), "--size", "1GiB", "--price", "flows"]
+        measure(command)  # fills the cache of what is compiled
+        used = [measure(command) for _ in range(runs)]
+        wall, cpu, mib = (statistics.median(getattr(u, k) for u in used) for k in ("wall_s", "cpu_s", "MiB"))
+        yield {
+            "section": "targets", "work": words, "wall_s": wall, "cpu_s": cpu, "target_s": most_s,
+            "of_target": wall / most_s, "MiB": mib, "target_MiB": most_mib,
+        }  # fmt: skip

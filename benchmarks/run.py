@@ -1,91 +1,96 @@
-"""Whole-process and in-process times, as medians of several runs; `make bench` prints the table.
+"""One report: speed, targets at pod scale, and hopcast beside SimGrid and a naive simpy model.
 
-Nothing here is asserted: machines are noisy. Compare two checkouts on one machine, run in turn.
+    python benchmarks/run.py [--runs 3] [--limit 30] [--long] [--only SECTION] [--to FOLDER]
+
+Nothing is asserted: machines are noisy. Ratios are of runs of one report; compare two checkouts on one
+machine, run in turn. Results are written as JSON with the machine, the versions and the date.
 """
 
+import argparse
 import json
-import statistics
-import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+import chart
+import flows
+import machine
+import speed
+from peers import cases, compare
 
-from hopcast import interpret
-from hopcast.algorithms import get
-from hopcast.ir.group import Group, Hint
-from hopcast.ir.topology import Axis
 from hopcast.table import Page, table
 
-RUNS = 5
-COMMANDS = {
-    "hopcast --help": ["--help"],
-    "predict by formula": [
-        "predict",
-        "all_gather",
-        "v5e:4x4",
-        "--size",
-        "8MiB",
-        "--over",
-        "x",
-        "--algorithm",
-        "chain",
-    ],
-    "predict by flows": ["predict", "all_gather", "v5e:4x4", "--size", "8MiB"],
-    "predict all_to_all, 256 ranks": [
-        "predict",
-        "all_to_all",
-        "torus:16x16,bandwidth=45GB/s",
-        "--size",
-        "1MiB",
-    ],
+Row = dict[str, Any]
+SECTIONS = ("speed", "targets", "table", "curves")
+TITLES = {
+    "speed": "Speed: whole processes, building and checking, medians",
+    "targets": "Targets: whole processes of predict --price flows",
+    "table": "Peers: the same schedules, the same answers",
+    "curves": "Peers: scaling",
 }
-
-
-def process(words: list[str]) -> float:
-    """Seconds of a whole process."""
-    start = time.perf_counter()
-    code = "import sys; from hopcast.cli import main; sys.exit(main())"
-    subprocess.run([sys.executable, "-c", code, *words], check=True, capture_output=True)
-    return time.perf_counter() - start
-
-
-def ring(ranks: int) -> Callable[[], None]:
-    """Build and check a flat ring all_reduce."""
-
-    def work() -> None:
-        axis = Axis("x", ranks, True)
-        group = Group((axis,), False, (1.0,), (0.0,), np.arange(ranks, dtype=np.int32)[None])
-        interpret.check(get("ring").build("all_reduce", group, Hint()))
-
-    return work
-
-
-def median(work: Callable[[], object], runs: int = RUNS) -> float:
-    """Median seconds, after one run that is not counted."""
-    work()
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+COLUMNS = {
+    "speed": ["work", "wall_s", "cpu_s", "MiB"],
+    "targets": ["work", "wall_s", "target_s", "of_target", "cpu_s", "MiB", "target_MiB"],
+}
+PEERS = [
+    "work", "sends", "tool", "time_us", "difference", "sensitivity", "cpu_s", "times_cpu_s", "inside_s",
+    "times_inside_s", "MiB", "times_MiB", "note",
+]  # fmt: skip
+NOTES = [
+    "times: a peer's over hopcast's. cpu: seconds of CPU time of the whole process; inside: of the answer in "
+    "a process that is running. A peer reads the exported schedule; making it is not counted.",
+    "Memory over 4 GiB and CPU time over the limit stop a run, and larger cases of its curve are not tried.",
+    "difference: of the answer from hopcast's. sensitivity: how far hopcast's own moves when links change by "
+    "1e-13; where sends share links for many steps, small differences grow.",
+    "simpy: messages queue where flows would share, so times may differ where sends meet on links.",
+]
 
 
 def main() -> None:
-    """Measure, print, and write bench.json."""
-    rows = [
-        {"work": name, "median_s": statistics.median([process(words) for _ in range(RUNS + 1)][1:])}
-        for name, words in COMMANDS.items()
-    ]
-    rows += [
-        {"work": f"build + check ring all_reduce, {n} ranks", "median_s": median(ring(n), 3)}
-        for n in (64, 512, 2048)
-    ]
-    print(table(rows, ["work", "median_s"], "whole processes and checks, medians", [], Page()))
-    with open("bench.json", "w", encoding="utf-8") as out:
-        json.dump(rows, out, indent=2)
+    """Measure, print, and write."""
+    asked = _asked()
+    limits = compare.Limits(asked.runs, asked.limit)
+    compare.on_path()
+    head = machine.record({"runs": asked.runs, "limit_s": asked.limit})
+    print(machine.words(head), flush=True)
+    listed = cases.TABLE + (cases.LONG if asked.long else [])
+    made: dict[str, Callable[[], Iterable[Row]]] = {
+        "speed": lambda: speed.rows(asked.runs),
+        "targets": lambda: flows.rows(asked.runs),
+        "table": lambda: compare.rows(listed, "table", limits, _say),
+        "curves": lambda: chain.from_iterable(
+            compare.rows(curve, name, limits, _say) for name, curve in cases.CURVES.items()
+        ),
+    }
+    asked.to.mkdir(parents=True, exist_ok=True)
+    for section in asked.only or SECTIONS:
+        results = head | {"rows": []}
+        for row in made[section]():  # what is measured is kept if the rest is interrupted
+            results["rows"].append(row)
+            text = json.dumps(results, indent=1) + "\n"
+            (asked.to / f"{section}.json").write_text(text, encoding="utf-8")
+        notes = NOTES if section not in COLUMNS else []
+        shown = table(results["rows"], COLUMNS.get(section, PEERS), TITLES[section], notes, Page())
+        print("\n" + shown, flush=True)
+    if "curves" in (asked.only or SECTIONS):
+        (asked.to / "curves.svg").write_text(chart.svg(results), encoding="utf-8")
+    print(f"\nwritten to {asked.to}/")
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--runs", type=int, default=3, help="of each measurement; the median counts")
+    parser.add_argument("--limit", type=float, default=30, help="seconds of CPU time of one run of a peer")
+    parser.add_argument("--long", action="store_true", help="rings of 4,096 ranks in the table")
+    parser.add_argument("--only", action="append", choices=SECTIONS, help="this section; may be repeated")
+    parser.add_argument("--to", type=Path, default=Path("out/bench"), help="folder of the JSON files")
+    return parser.parse_args()
+
+
+def _say(what: str) -> None:
+    print(f"  {what}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

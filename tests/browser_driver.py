@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +86,14 @@ class Browser:
         self._process.wait(timeout=30)
         assert self._process.stdout is not None
         self._process.stdout.close()
+
+
+@contextmanager
+def driven() -> Iterator[Browser]:
+    """A browser for the tests of a module, or the reason why they are skipped."""
+    skip_or_fail()
+    found = Browser()
+    try:
+        yield found
+    finally:
+        found.close()

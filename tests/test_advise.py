@@ -2,11 +2,14 @@
 
 import shlex
 
+import numpy as np
 import pytest
 from cli import rows, run
 
 import hopcast as hc
 from hopcast.chips import slices
+from hopcast.clusters import cluster
+from hopcast.ir import mesh as meshes
 
 
 def advise(words: str) -> list[dict[str, object]]:
@@ -64,12 +67,82 @@ def test_a_row_is_what_predict_answers() -> None:
     assert {k: same[k] for k in ("time_us", "bound_us", "price", "algorithm")}.items() <= one.items()
 
 
-def test_exact_formulas_answer_and_large_slices_are_priced_by_steps() -> None:
-    (cube,) = advise("all_gather --chips 64 --on v4 --size 1GiB --algorithm multi_axis")
-    assert cube["price"] == "formula"
-    ran = run(*shlex.split("advise all_gather --chips 512 --on v4 --size 1GiB --algorithm multi_axis"))
-    assert " steps " in ran.out
-    assert "price steps: a barrier after each step" in ran.out
+@pytest.mark.parametrize(
+    ("words", "prices"),
+    [
+        ("all_gather --chips 64 --on v4 --algorithm multi_axis", {"formula"}),
+        # Chips are alike, so one chip's sends stand for all of any number of chips.
+        ("all_gather --chips 512 --on v4 --algorithm multi_axis", {"formula", "flows"}),
+        ("all_reduce --chips 1024 --on v4 --algorithm translated_tree", {"formula", "flows"}),
+        ("all_to_all --chips 1024 --on v4 --algorithm direct", {"flows"}),
+    ],
+)
+def test_pods_are_priced_by_flows_where_chips_are_alike(words: str, prices: set[str]) -> None:
+    assert {r["price"] for r in advise(f"{words} --size 1GiB")} == prices
+
+
+def test_what_has_too_many_sends_is_priced_by_steps_and_that_is_said() -> None:
+    words = "advise all_to_all --chips 512 --on v3 --size 1GiB --algorithm direct"
+    ran = run(*shlex.split(words))
+    assert "price steps, a barrier after each step: v3:16x32" in ran.out
+    assert {r["price"] for r in rows(*shlex.split(words))} == {"steps"}
+
+
+# --- which axes of the slice ---
+
+
+def test_every_way_to_lay_the_mesh_that_makes_a_difference_is_a_row() -> None:
+    words = "all_reduce --chips 128 --on v5p,latency=0 --size 1GiB --mesh data=16,model=8 --over model"
+    found = [r for r in advise(words) if "twisted" not in r["cluster"]]
+    on = {r["mesh"].partition("model=8 on ")[2]: r for r in found}
+    assert set(on) == {"z", "z[2 of 8] x y", "x[2 of 4] x y"}
+    # 8 on the long axis are a ring: two links each. 2 x 4 are three, and the ring of 4 is whole.
+    link = 2 * 7 / 8 * 2**30 / 90e9 * 1e6
+    assert on["z"]["time_us"] == pytest.approx(link / 2, rel=1e-6)
+    assert on["x[2 of 4] x y"]["time_us"] == pytest.approx(link / 3, rel=1e-3)
+    assert found[-1] is on["z"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "all_reduce --chips 64 --on v5e --size 64MiB --mesh data=16,model=4 --over model --algorithm auto",
+        "all_gather --chips 32 --on v5p --size 1MiB --mesh data=4,model=8 --over data --algorithm multi_axis",
+        "all_to_all --chips 16 --on v4 --size 1MiB --mesh a=2,b=2,c=4 --over a,c --algorithm direct",
+    ],
+)
+def test_an_order_of_advise_is_one_that_predict_takes(words: str) -> None:
+    found = advise(words)
+    parts = shlex.split(words)
+    given = dict(zip(parts[1::2], parts[2::2], strict=True))
+    for row in found:
+        keep = [w for k in ("--size", "--mesh", "--over", "--algorithm") for w in (k, given[k])]
+        (same,) = rows("predict", parts[0], row["cluster"], *keep, "--order", row["order"])
+        for key in ("time_us", "bound_us", "limit_us", "price"):
+            assert same[key] == row[key], key
+        assert row["limit_us"] <= row["bound_us"] * (1 + 1e-9) <= row["time_us"] * (1 + 1e-6)
+
+
+def test_orders_that_cross_the_same_links_are_one_row() -> None:
+    found = advise(
+        "all_gather --chips 64 --on v4 --size 1MiB --mesh data=16,model=4 --over model --price steps"
+    )
+    assert [(r["cluster"], r["order"]) for r in found] == [("v4:4x4x4", "jax")]
+    whole = advise("all_gather --chips 64 --on v4 --size 1MiB --mesh data=16,model=4 --price steps")
+    assert [r["cluster"] for r in whole] == ["v4:4x4x4"]
+    bare = advise("all_gather --chips 64 --on v4 --size 1MiB --price steps")
+    assert bare[0]["time_us"] == whole[0]["time_us"]
+    assert bare[0]["order"] is bare[0]["mesh"] is None
+
+
+def test_an_order_of_axes_lists_chips_row_major_over_them() -> None:
+    where = cluster("v5p:4x4x8")
+    made = meshes.logical(where, [("a", 16), ("b", 8)], "y,z,x")
+    spot = where.topology.coords[made.chips.ravel()]
+    assert np.array_equal(spot[:, [1, 2, 0]], np.argwhere(np.ones((4, 8, 4))))
+    group = meshes.group(where, made, ["b"])
+    for ranks in group.all_groups:  # 8 ranks: all of x, two neighbours of z
+        assert np.ptp(where.topology.coords[ranks], 0).tolist() == [3, 0, 1]
 
 
 def test_it_says_what_the_ranking_does_not_show() -> None:
@@ -110,6 +183,10 @@ def test_a_generation_without_such_a_slice_is_said_beside_those_with() -> None:
         ("all_gather --chips 16 --on v5e --size 1MiB --algorithm rng", "no algorithm 'rng'"),
         ("gather --chips 16 --on v5e --size 1MiB --root 16", "--root 16: ranks of a group go from 0 to 15"),
         ("fetch --chips 16 --on v5e --size 1MiB", "no collective 'fetch'"),
+        ("all_gather --chips 16 --on v5e --size 1MiB --over x", "write --mesh data=16,model=4 as well"),
+        ("all_gather --chips 16 --on v5e --size 1MiB --mesh a=4,b=8", "mesh a=4,b=8 has 32 ranks"),
+        ("all_gather --chips 16 --on v5e --size 1MiB --mesh a=4,b=4 --over c", "no axis of v5e:4x4 'c'"),
+        ("all_gather --chips 16 --on v5e --size 1MiB --mesh a=4,b", "write names and lengths"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(words: str, says: str) -> None:

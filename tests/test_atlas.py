@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli import run
-from test_draw import check_picture
+from pictures import check_picture
 from test_worked import printed
 
 from hopcast.atlas import Figure, Picture, every, figure

@@ -1,5 +1,8 @@
 """What a schedule means: run on real data, and refused where it is wrong, with a witness."""
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from by_sets import computes
@@ -8,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopcast import interpret
-from hopcast.interpret import CheckError, check
+from hopcast.interpret import CheckError, _alike, _copies, _tokens, check
 from hopcast.ir.collective import Collective, of
-from hopcast.ir.schedule import COPY, REDUCE, from_columns, one_group
+from hopcast.ir.schedule import COPY, REDUCE, from_columns, one_group, take
 
 
 def schedule(collective: Collective, *rows: tuple[int, ...]):
@@ -159,7 +162,7 @@ def test_a_table_of_touched_cells_alone_gives_the_same_answers(monkeypatch, coll
     rows = made.columns()
     short = from_columns(made.collective, "cut", made.groups, {k: v[1:] for k, v in rows.items()}, made.share)
     dense = error(short)
-    monkeypatch.setattr(interpret, "_DENSE", 0)
+    monkeypatch.setattr(_tokens, "_DENSE", 0)
     check(made)
     sparse = error(short)
     assert str(sparse) == str(dense)
@@ -181,3 +184,109 @@ def test_check_agrees_with_sets_on_random_schedules(n, name, data):
         assert not computes(made)
     else:
         assert computes(made)
+
+
+# --- chunks that stand for others ---
+
+ALIKE = [
+    ("all_reduce", "ring", "24w"),
+    ("all_gather", "ring", "24w"),
+    ("all_reduce", "multi_axis", "5wx4w"),
+    ("reduce_scatter", "multi_axis", "4wx3wx4w"),
+    ("all_reduce", "translated_tree", "5wx5w"),
+    ("all_reduce", "bidirectional_ring", "24w"),
+]
+
+
+def damaged(made, step, at, how):
+    """The schedule with one send of one step dropped, doubled, sent elsewhere or of another op.
+
+    What it claims of all ranks doing alike is still claimed.
+    """
+
+    def make(i):
+        rows = made.make(i)
+        if i != step:
+            return rows
+        keep = np.arange(len(rows))
+        dst, op = rows.dst.copy(), rows.op.copy()
+        if how == "dropped":
+            keep = np.delete(keep, at)
+        elif how == "doubled":
+            keep = np.append(keep, at)
+        elif how == "elsewhere":
+            dst[at] = (dst[at] + 1) % made.ranks
+        else:
+            op[at] = COPY if op[at] == REDUCE else REDUCE
+        return take(replace(rows, dst=dst, op=op), keep)
+
+    return replace(made, make=make)
+
+
+def verdict(follow, made):
+    """None, or what is wrong."""
+    try:
+        follow(made, 0)
+    except CheckError as wrong:
+        return str(wrong)
+    return None
+
+
+@pytest.mark.parametrize(("collective", "algorithm", "grid"), ALIKE)
+def test_one_chunk_of_each_kind_is_followed(collective, algorithm, grid):
+    made = build(collective, algorithm, cluster(grid))
+    few = _alike.one_of_each(made, 0)
+    assert few is not None
+    assert few.chunks <= made.chunks / 2
+    check(made)
+
+
+@pytest.mark.parametrize(("collective", "algorithm", "grid"), ALIKE)
+@pytest.mark.parametrize("how", ["dropped", "doubled", "elsewhere", "op"])
+def test_a_wrong_send_among_many_alike_is_found_and_named_as_without_that(collective, algorithm, grid, how):
+    made = build(collective, algorithm, cluster(grid))
+    rng = np.random.default_rng(0)
+    for step in rng.integers(0, made.step_count, 3).tolist():
+        wrong = damaged(made, step, int(rng.integers(len(made.make(step)))), how)
+        said = verdict(check, wrong)
+        assert said == verdict(_tokens.check, wrong)
+        assert (said is None) == computes(wrong)
+        assert said is not None or how == "op"  # to add to nothing is to copy
+
+
+@pytest.mark.parametrize(
+    ("collective", "algorithm", "grid"),
+    [
+        ("all_gather", "chain", "9"),
+        ("all_to_all", "pairwise", "switch:7"),
+        ("all_to_all", "rotation", "6w"),
+        ("all_to_all", "bruck", "switch:6"),
+        ("scatter", "binomial", "switch:9"),
+        ("broadcast", "pipelined_chain", "6"),
+        ("permute", "direct", "7w"),
+    ],
+)
+def test_copies_are_proved_right_without_values_and_never_wrong(collective, algorithm, grid):
+    made = replace(build(collective, algorithm, cluster(grid)), orbit=None)
+    assert _copies.prove(made)
+    for step in range(made.step_count):
+        for at in range(len(made.make(step))):
+            for how in ("dropped", "doubled", "elsewhere"):
+                wrong = damaged(made, step, at, how)
+                assert not _copies.prove(wrong) or computes(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("collective", "algorithm", "grid"),
+    [
+        ("all_gather", "ring", "4096w"),
+        ("all_reduce", "multi_axis", "16wx16wx16w"),
+        ("all_gather", "translated_tree", "16wx16wx16w"),
+    ],
+)
+def test_schedules_of_4096_ranks_are_followed_in_seconds(collective, algorithm, grid):
+    made = build(collective, algorithm, cluster(grid))
+    before = time.process_time()
+    check(made)
+    assert time.process_time() - before < 10

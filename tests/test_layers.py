@@ -61,7 +61,7 @@ CORE = {"units", "names", "registry", "table", "ir", "interpret"}
 # Where each foreign package may be imported at all, even inside a function: its cost stays there.
 PLACES = {
     "scipy": {"graph", "topologies", "routing", "algorithms", "price", "simulate", "plan", "run", "compare"},
-    "numba": {"simulate"},
+    "numba": {"simulate", "graph"},
     "typer": {"cli"},
     "rich": {"cli"},
     "starlette": {"serve"},
@@ -79,14 +79,22 @@ PLACES = {
 }
 
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
-# path under src/hopcast (and ::function) -> why it is one piece
-LONG_MODULES: dict[str, str] = {}
+# path from the repository's root -> why it is one piece
+LONG_MODULES: dict[str, str] = {
+    "tests/test_atlas.py": "figures are still being added; to be split by subject when all of them are there",
+    "tests/test_flows.py": "shortcuts are still being added; to be split by shortcut when all are there",
+}
+# path under src/hopcast::function -> why it is one piece
 LONG_FUNCTIONS: dict[str, str] = {}
 # path from the repository's root -> why it holds other characters
 NOT_ASCII: dict[str, str] = {}
 
 MODULES = sorted(SRC.rglob("*.py"))
+TESTS = sorted((ROOT / "tests").glob("*.py"))
 each_module = pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(SRC).as_posix())
+each_module_and_test = pytest.mark.parametrize(
+    "path", [*MODULES, *TESTS], ids=lambda p: p.relative_to(ROOT).as_posix()
+)
 
 
 @cache
@@ -206,9 +214,9 @@ def test_no_star_imports(path: Path) -> None:
     assert not stars, f"lines {stars}"
 
 
-@each_module
+@each_module_and_test
 def test_a_module_is_at_most_400_lines(path: Path) -> None:
-    name = path.relative_to(SRC).as_posix()
+    name = path.relative_to(ROOT).as_posix()
     lines = len(path.read_text(encoding="utf-8").splitlines())
     if name in LONG_MODULES:
         assert lines > LONGEST_MODULE, f"{name} is short again: take it off LONG_MODULES"
@@ -240,8 +248,9 @@ def test_a_function_is_at_most_60_lines(path: Path) -> None:
 
 
 def test_exceptions_name_files_that_exist() -> None:
-    listed = [SRC / name.partition("::")[0] for name in [*LONG_MODULES, *LONG_FUNCTIONS]]
-    assert [p for p in [*listed, *(ROOT / n for n in NOT_ASCII)] if not p.exists()] == []
+    listed = [ROOT / name for name in [*LONG_MODULES, *NOT_ASCII]]
+    listed += [SRC / name.partition("::")[0] for name in LONG_FUNCTIONS]
+    assert [p for p in listed if not p.exists()] == []
 
 
 def test_source_is_ascii() -> None:

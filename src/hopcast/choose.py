@@ -1,6 +1,7 @@
 """Which algorithm: the one named, the machine's own, or the fastest of all that fit."""
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,10 +11,11 @@ from .ir.collective import PAIRS
 from .ir.group import Hint
 from .ir.schedule import Schedule
 from .names import InputError, unknown
-from .predict import Answer, Choice, of_choice, price_of
-from .price.steps import steps
+from .predict import Answer, Choice, Timed, beside_bounds, of_choice, time_of, timed
+from .price.steps import Steps, steps
 from .question import Question
 from .simulate.flows import is_alike
+from .simulate.symmetry import stepped
 
 _MOST_CROSSINGS = 8_000_000  # of links, by one send for each pair; with more it is tried only by symmetry
 _PATIENT = 1_024  # ranks of all groups up to which every algorithm that fits is priced
@@ -21,7 +23,13 @@ _SMALL = 3_000  # sends of a schedule that is always simulated
 _SIMULATED = 4  # schedules that `best` simulates send by send: those of least time by steps
 
 
-def answer(question: Question, algorithm: str = "auto", price: str = "", combine: str = "add") -> Answer:
+def answer(
+    question: Question,
+    algorithm: str = "auto",
+    price: str = "",
+    combine: str = "add",
+    most: int | None = None,
+) -> Answer:
     """One answer.
 
     Args:
@@ -29,6 +37,8 @@ def answer(question: Question, algorithm: str = "auto", price: str = "", combine
         algorithm: A name with options, auto or best.
         price: formula, steps or flows; else formula where it is exact, and flows elsewhere.
         combine: ``add`` or ``max``: how a closed form joins latency and bandwidth.
+        most: Sends that are simulated one by one where ``price`` is left open; steps answer for schedules of
+            more. None: however many the engine takes.
 
     Raises:
         InputError: for an algorithm that does not fit, or a price that it has not.
@@ -37,13 +47,15 @@ def answer(question: Question, algorithm: str = "auto", price: str = "", combine
         raise unknown("way to combine", combine, ("add", "max"))
     if question.schedule is not None:
         return _own(question, algorithm, price, combine)
-    if algorithm == "best":
-        return best(question, price, combine)
-    if algorithm == "auto":
-        found = library(question)
-        return best(question, price, combine) if found is None else of_choice(question, found, price, combine)
-    named, options = algorithms.parse(algorithm)
-    return of_choice(question, Choice(named, options), price, combine)
+    found = library(question) if algorithm == "auto" else None
+    if algorithm == "best" or (algorithm == "auto" and found is None):
+        return best(question, price, combine, most)
+    if found is None:
+        named, options = algorithms.parse(algorithm)
+        found = Choice(named, options)
+    if not price and most is not None and not _is_quick(question, found, most):
+        price = "steps"
+    return of_choice(question, found, price, combine)
 
 
 def _own(question: Question, algorithm: str, price: str, combine: str) -> Answer:
@@ -57,7 +69,7 @@ def _own(question: Question, algorithm: str, price: str, combine: str) -> Answer
         interpret.check(own)
     except interpret.CheckError as wrong:
         raise InputError(f"{own!r} does not compute its collective: {wrong}") from None
-    return price_of(question, None, own, own.algorithm, "schedule", price or "flows", combine)
+    return beside_bounds(time_of(question, None, own, own.algorithm, "schedule", price or "flows", combine))
 
 
 def refuse_algorithm(algorithm: str) -> None:
@@ -162,7 +174,9 @@ def candidates(question: Question) -> list[Choice]:
                 if values
                 else tries
             )
-        unique = {tuple(t.items()): t for t in tries}
+        unique: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+        for t in tries:
+            unique.setdefault(tuple(one.settled(t, question.group).items()), t)
         found += [
             Choice(one, options, "best")
             for options in unique.values()
@@ -202,63 +216,95 @@ def _without_twins(found: list[Answer]) -> list[Answer]:
     return kept
 
 
-def best(question: Question, price: str = "", combine: str = "add") -> Answer:
+@dataclass
+class _Race:
+    """The algorithm of least time so far.
+
+    Attributes:
+        time: Its time, seconds.
+        choice: None: none was tried yet.
+        price: That gave the time.
+        timed: How the time came about; None where a closed form or steps gave it.
+    """
+
+    time: float = math.inf
+    choice: Choice | None = None
+    price: str = ""
+    timed: Timed | None = None
+
+    def enter(self, choice: Choice, time: float, price: str, timed: Timed | None = None) -> None:
+        """It leads from now on if it is faster by more than rounding."""
+        if time < self.time * (1 - 1e-12):
+            self.time, self.choice, self.price, self.timed = time, choice, price, timed
+
+
+def best(question: Question, price: str = "", combine: str = "add", most: int | None = None) -> Answer:
     """The algorithm of least time.
 
     Closed forms that are exact decide at once, and where all ranks and links are alike simulation costs next
     to nothing. The others are ranked by their steps, and the first few of them that the load of their busiest
-    link does not rule out are simulated; before them the one whose busiest link carries least.
+    link does not rule out are simulated; before them the one whose busiest link carries least. ``most`` is
+    that of `answer`: what has more sends stands by its steps.
 
     Raises:
         InputError: if none fits.
     """
     fits = candidates(question)
-    leading: tuple[float, Choice] | None = None
+    race = _Race()
     open_ones: list[tuple[Choice, Hint]] = []
     for choice in fits:
         hint = replace(question.hint, options=choice.options)
         cost = choice.algorithm.cost(question.collective, question.group, hint)
         if cost is not None and (price == "formula" or _is_exact(question, choice, hint, price)):
-            leading = _better(leading, cost.total(combine), choice)
+            race.enter(choice, cost.total(combine), price)
         elif price != "formula":
             open_ones.append((choice, hint))
-    found: Answer | None = None
     others: list[tuple[float, float, Choice]] = []
     # On a pod, following every send is worth the time only if nothing else is known.
-    patient = leading is None or question.group.all_groups.size <= _PATIENT
-    for choice, hint in open_ones:
+    patient = race.choice is None or question.group.all_groups.size <= _PATIENT
+    # Last those with a send for every pair: their load may rule them out.
+    for choice, hint in sorted(open_ones, key=lambda o: _every_pair(o[0])):
         laid = _laid(question, choice, hint)
         if price != "steps" and is_alike(laid, question.cluster):
-            tried = of_choice(question, choice, "flows", combine)
-            if leading is None or tried.time < leading[0] * (1 - 1e-12):
-                leading, found = (tried.time, choice), tried
+            if _every_pair(choice) and race.time < math.inf and _least(question, laid) >= race.time:
+                continue
+            tried = timed(question, choice, "flows", combine)
+            race.enter(choice, tried.time, "flows", tried)
         elif patient and _listable(question, choice):
             others.append((*_by_steps(question, laid), choice))
+    _simulated(question, others, race, price, combine, most)
+    if race.choice is None:
+        raise _too_many(question) if fits else _none_fits(question)
+    return beside_bounds(race.timed or timed(question, race.choice, race.price, combine))
+
+
+def _simulated(
+    question: Question,
+    others: list[tuple[float, float, Choice]],
+    race: _Race,
+    price: str,
+    combine: str,
+    most: int | None,
+) -> None:
+    """Simulate those of least time by steps; ``others`` are that, the least time of flows, and the choice."""
     simulated = 0
     # First the one whose busiest link carries least: lanes that overlap may make much less of their steps.
     lightest = min((o[1] for o in others), default=0.0)
     for by_steps, least, choice in sorted(others, key=lambda o: (o[1] > lightest, *o[:2])):
-        if leading is not None and least >= leading[0]:
+        if least >= race.time:
             continue
         simulated += 1
-        if price != "steps" and simulated > _SIMULATED and not _is_small(question, choice):
+        if price != "steps" and simulated > _SIMULATED and not _has_at_most(_SMALL, question, choice):
             continue
-        if price == "steps":
-            leading = _better(leading, by_steps, choice)
+        many = not price and most is not None and not _has_at_most(most, question, choice)
+        if price == "steps" or many:
+            race.enter(choice, by_steps, "steps")
             continue
         try:
-            tried = of_choice(question, choice, price or "flows", combine)
+            tried = timed(question, choice, price or "flows", combine)
         except InputError:  # too many sends after all
             continue
-        if leading is None or tried.time < leading[0] * (1 - 1e-12):
-            leading, found = (tried.time, choice), tried
-    if leading is None:
-        raise _too_many(question) if fits else _none_fits(question)
-    return (
-        found
-        if found is not None and found.time <= leading[0]
-        else of_choice(question, leading[1], price, combine)
-    )
+        race.enter(choice, tried.time, tried.price, tried)
 
 
 def _is_exact(question: Question, choice: Choice, hint: Hint, price: str) -> bool:
@@ -267,17 +313,25 @@ def _is_exact(question: Question, choice: Choice, hint: Hint, price: str) -> boo
     )
 
 
-def _better(old: tuple[float, Choice] | None, time: float, choice: Choice) -> tuple[float, Choice]:
-    return (time, choice) if old is None or time < old[0] * (1 - 1e-12) else old
+def _is_quick(question: Question, choice: Choice, most: int) -> bool:
+    """Whether its time is known at once: by closed form, by one rank's sends, or from at most so many."""
+    hint = replace(question.hint, options=choice.options)
+    if choice.algorithm.valid(question.collective, question.group, hint) is not None:
+        return True  # the refusal is
+    if choice.algorithm.exact(question.collective, question.group, hint):
+        return True
+    if is_alike(_laid(question, choice, hint), question.cluster):
+        return True
+    return _listable(question, choice) and _has_at_most(most, question, choice)
 
 
-def _is_small(question: Question, choice: Choice) -> bool:
-    """Whether simulating it costs next to nothing, however it stands by its steps."""
+def _has_at_most(most: int, question: Question, choice: Choice) -> bool:
+    """Whether it has no more sends; with few, simulating it costs next to nothing."""
     laid = _laid(question, choice, replace(question.hint, options=choice.options))
     sends = 0
     for rows in laid.steps():
         sends += len(rows)
-        if sends > _SMALL:
+        if sends > most:
             return False
     return True
 
@@ -285,10 +339,14 @@ def _is_small(question: Question, choice: Choice) -> bool:
 def _listable(question: Question, choice: Choice) -> bool:
     """Whether its sends are few enough to be simulated: one for every pair of ranks may not be."""
     n = question.group.ranks
-    pairs = question.collective in PAIRS or getattr(choice.algorithm.module, "EVERY_PAIR", False)
+    pairs = question.collective in PAIRS or _every_pair(choice)
     topology = question.cluster.topology
     hops = sum(a.length / 4 for a in topology.axes) if topology.is_grid else 6.0  # on average, about
     return not pairs or float(n) * n * len(question.group.all_groups) * max(hops, 1.0) <= _MOST_CROSSINGS
+
+
+def _every_pair(choice: Choice) -> bool:
+    return bool(getattr(choice.algorithm.module, "EVERY_PAIR", False))
 
 
 def _laid(question: Question, choice: Choice, hint: Hint) -> Schedule:
@@ -300,11 +358,21 @@ def _laid(question: Question, choice: Choice, hint: Hint) -> Schedule:
 
 
 def _by_steps(question: Question, laid: Schedule) -> tuple[float, float]:
-    """Time by steps, and the least that flows can take: the busiest link carries all its bytes."""
+    """Time by steps, and the least that flows can take."""
     found = steps(laid, question.cluster, question.size)
+    return found.latency + found.bandwidth, _busiest(question, found)
+
+
+def _least(question: Question, laid: Schedule) -> float:
+    """The least that flows can take where all ranks do alike; nothing is known elsewhere."""
+    found = stepped(laid, question.cluster, question.size)
+    return 0.0 if found is None else _busiest(question, found)
+
+
+def _busiest(question: Question, found: Steps) -> float:
+    """Seconds in which the busiest link carries all its bytes."""
     busy = found.load > 0
-    least = (found.load[busy] / question.cluster.topology.bandwidth[busy]).max(initial=0.0)
-    return found.latency + found.bandwidth, float(least)
+    return float((found.load[busy] / question.cluster.topology.bandwidth[busy]).max(initial=0.0))
 
 
 def _too_many(question: Question) -> InputError:

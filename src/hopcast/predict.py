@@ -137,8 +137,42 @@ class Choice:
         return ",".join([self.algorithm.name, *(f"{k}={v}" for k, v in self.options.items())])
 
 
+@dataclass(frozen=True, eq=False)
+class Timed:
+    """One schedule and its time, not yet beside any bound. Times in seconds.
+
+    Attributes:
+        question, algorithm, source, price, latency, bandwidth, time: As of the `Answer`.
+        made: On local ranks of one group.
+        schedule: Laid over all groups.
+        steps: Where they gave the time.
+        flows: Where they did.
+    """
+
+    question: Question
+    algorithm: str
+    source: str
+    price: str
+    latency: float
+    bandwidth: float
+    time: float
+    made: Schedule
+    schedule: Schedule
+    steps: Steps | None
+    flows: Flows | None
+
+
 def of_choice(question: Question, choice: Choice, price: str, combine: str) -> Answer:
     """The answer of one algorithm.
+
+    Raises:
+        InputError: if it does not fit, or has no closed form where one is asked for.
+    """
+    return beside_bounds(timed(question, choice, price, combine))
+
+
+def timed(question: Question, choice: Choice, price: str, combine: str) -> Timed:
+    """The time of one algorithm: all of its answer that it takes to choose among several.
 
     Raises:
         InputError: if it does not fit, or has no closed form where one is asked for.
@@ -161,13 +195,13 @@ def of_choice(question: Question, choice: Choice, price: str, combine: str) -> A
         raise InputError(
             f"--combine max is a way to read a closed form; {choice.name} is priced by {chosen} here"
         )
-    return price_of(question, cost, made, choice.name, choice.source, chosen, combine)
+    return time_of(question, cost, made, choice.name, choice.source, chosen, combine)
 
 
-def price_of(
+def time_of(
     question: Question, cost: Cost | None, made: Schedule, name: str, source: str, price: str, combine: str
-) -> Answer:
-    """The answer of one schedule.
+) -> Timed:
+    """The time of one schedule.
 
     Args:
         question: What is asked.
@@ -186,30 +220,51 @@ def price_of(
     cluster, group = question.cluster, question.group
     own = question.schedule is not None
     laid = made if own else algebra.lay(made, group.all_groups, cluster.topology.vertices, group.hubs)
-    pairs = float(group.ranks) ** 2 * len(group.all_groups)
-    stepped = stepped_of(laid, cluster, question.size)
-    many = _FEWER if price == "flows" else _MANY
-    if stepped is None and (question.collective not in PAIRS or pairs <= many):
-        stepped = steps(laid, cluster, question.size)
-    flowed: Flows | None = None
+    stepped, flowed = None, None
     if price == "formula":
         if cost is None:
             raise InputError(f"{name} has no closed form; use --price steps or flows")
         parts, time = (cost.latency, cost.bandwidth), cost.total(combine)
     elif price == "flows":
-        flowed = simulate(laid, cluster, question.size, detail=_few(laid), progress=question.progress)
+        about, shortcut = (laid, cluster, question.size), question.shortcut
+        flowed = simulate(*about, shortcut=shortcut, detail=_few(laid), progress=question.progress)
         time, latency = flowed.seconds, flowed.critical_latency()
         parts = (latency, time - latency)
-    elif stepped is None:
-        raise InputError(
-            f"{name} on {group.ranks} ranks is {pairs:,.0f} sends: too many to list; use --price formula"
-        )
     else:
+        stepped = _stepped(question, laid, _MANY)
+        if stepped is None:
+            raise InputError(
+                f"{name} on {group.ranks} ranks is {_pairs(question):,.0f} sends: too many to list; "
+                "use --price formula"
+            )
         parts, time = (stepped.latency, stepped.bandwidth), stepped.latency + stepped.bandwidth
+    return Timed(question, name, source, price, *parts, time, made, laid, stepped, flowed)
+
+
+def beside_bounds(found: Timed) -> Answer:
+    """The answer: the time with the least that there could be, and with what each link and step carries."""
+    question, flowed, stepped = found.question, found.flows, found.steps
+    if stepped is None:
+        stepped = _stepped(question, found.schedule, _FEWER if found.price == "flows" else _MANY)
     used = flowed.load if flowed else stepped.load if stepped else None
-    lower, limit = _bounds(question, made, used)
-    notes = (flowed.note,) if flowed is not None and flowed.note else ()
-    return Answer(question, name, source, price, *parts, time, laid, stepped, flowed, lower, limit, notes)
+    lower, limit = _bounds(question, found.made, used)
+    return Answer(
+        question, found.algorithm, found.source, found.price, found.latency, found.bandwidth, found.time,
+        found.schedule, stepped, flowed, lower, limit,
+        (flowed.note,) if flowed is not None and flowed.note else (),
+    )  # fmt: skip
+
+
+def _stepped(question: Question, laid: Schedule, many: int) -> Steps | None:
+    """The step price, unless it takes listing more sends of one step than ``many``."""
+    found = stepped_of(laid, question.cluster, question.size)
+    if found is None and (question.collective not in PAIRS or _pairs(question) <= many):
+        found = steps(laid, question.cluster, question.size)
+    return found
+
+
+def _pairs(question: Question) -> float:
+    return float(question.group.ranks) ** 2 * len(question.group.all_groups)
 
 
 def _few(laid: Schedule) -> bool:
@@ -227,14 +282,19 @@ def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bo
         root, shift = question.hint.root, question.hint.shift
         goal = bounds_traffic.standard(question.collective, n, root=root, shift=shift)
     share = None if standard else made.share
-    about = (question.cluster, goal, question.group.all_groups, question.size)
     axes = question.physical_axes
     links = None if axes is None else np.isin(topology.axis, axes)
     if links is not None and used is not None:
         links |= used > 0
-    able = _in_network(question, made)
-    lower = bounds.bound(*about, links, share=share, in_network=able)
-    return lower, bounds.limit(*about, share=share)
+    return bounds.bound_and_limit(
+        question.cluster,
+        goal,
+        question.group.all_groups,
+        question.size,
+        links,
+        in_network=_in_network(question, made),
+        share=share,
+    )
 
 
 def _in_network(question: Question, made: Schedule) -> bool:

@@ -49,6 +49,7 @@ class Question:
         schedule: The user's own; else an algorithm is chosen.
         said: The size as it was written, ``f32[4096,4096]``; empty where it was a number.
         progress: Called now and then with the part of a simulation that is done.
+        shortcut: Whether a simulation may use symmetry, if that gives the same answer.
         words: Options that make it another question, as on the command line: ``("--dead", "0,0:0,1")``.
     """
 
@@ -63,6 +64,7 @@ class Question:
     said: str = ""
     words: tuple[str, ...] = ()
     progress: Callable[[float], None] | None = None
+    shortcut: bool = True
 
     @property
     def physical_axes(self) -> list[int] | None:

@@ -56,6 +56,22 @@ class Torus:
         """
         return self.number(self.points(one) + self.points(other))
 
+    def around(self, by: AnyInts) -> Ints:
+        """``int32[k, n]``: the rank at each of k displacements from every rank.
+
+        >>> Torus((2, 3), False).around(np.array([4])).tolist()
+        [[4, 5, 3, 1, 2, 0]]
+        """
+        if self.twisted:
+            return self.add(by[:, None], np.arange(self.ranks)).astype(np.int32)
+        points, d = self.points(by), len(self.shape)
+        found: Ints = np.zeros((len(points), *[1] * d), np.int32)
+        for a, n in enumerate(self.shape):  # one digit after another, so that all but the last are small
+            stride = int(np.prod(self.shape[a + 1 :]))
+            digit = ((points[:, a, None] + np.arange(n)) % n * stride).astype(np.int32)
+            found = found + digit.reshape(-1, *[n if b == a else 1 for b in range(d)])
+        return found.reshape(len(points), self.ranks)
+
     def minus(self, one: AnyInts) -> Longs:
         """The opposite displacements."""
         return self.number(-self.points(one))

@@ -21,7 +21,7 @@ from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 
-from . import _shares, option
+from . import _shares
 from .bidirectional_ring import both_ways
 from .chain import both_ends
 
@@ -152,10 +152,15 @@ def _orders(group: Group) -> list[tuple[int, ...]]:
     return [tuple((p + j) % k for j in range(k)) for p in range(k)]
 
 
+def settled(options: dict[str, str], group: Group) -> dict[str, str]:
+    """On unequal axes the parts keep step unless they are told not to."""
+    asked = options.get("lockstep", "auto")
+    return {"lockstep": ("off" if group.equal_axes else "on") if asked == "auto" else asked}
+
+
 def _one_lane(group: Group, hint: Hint) -> bool:
     """Whether a rank's sends of one step, in all parts, finish before its next step."""
-    asked = option(OPTIONS, hint, "lockstep")
-    return not group.equal_axes if asked == "auto" else asked == "on"
+    return settled(dict(hint.options), group)["lockstep"] == "on"
 
 
 def _steps(group: Group, a: int) -> int:

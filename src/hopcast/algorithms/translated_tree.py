@@ -43,15 +43,23 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
     torus, tree = _torus(group), _chosen(group, hint)
     n, pieces = torus.ranks, tree.pieces
     ends = np.searchsorted(tree.round, np.arange(tree.rounds + 1))
-    rank = np.arange(n)
+    rank, to = np.arange(n, dtype=np.int32), torus.to.astype(np.int32)
 
     def make(i: int) -> Sends:
         rows = slice(ends[i], ends[i + 1])
-        way, piece = tree.way[rows, None], tree.piece[rows, None]
-        holds = torus.add(torus.minus(tree.at[rows])[:, None], rank)
-        dst = torus.to[way, rank]
-        columns = np.broadcast_arrays(rank, dst, holds * pieces + piece, 1, 0, way)
-        return sends(*(c.ravel() for c in columns))
+        way, piece = tree.way[rows], tree.piece[rows].astype(np.int32)
+        chunk = torus.around(torus.minus(tree.at[rows]))
+        chunk *= pieces
+        chunk += piece[:, None]
+        all_rows = (len(way), n)
+        return Sends(
+            np.broadcast_to(rank, all_rows).ravel(),
+            to[way].ravel(),
+            chunk.ravel(),
+            np.ones(chunk.size, np.int32),
+            np.zeros(chunk.size, np.uint8),
+            np.repeat(way.astype(np.uint16), n),
+        )
 
     def pattern(i: int) -> tuple[int, ...]:
         return tuple(np.bincount(tree.way[ends[i] : ends[i + 1]], minlength=len(torus.to)).tolist())

@@ -41,6 +41,10 @@ _PACKINGS, _FEW_EDGES = 3, 360  # packings tried, where they have no more edges 
 _POLISH = 2_000  # exchanges of edges tried
 _EFFORT, _FEWEST_TRIES = 60_000, 12  # sends placed in all tries, and tries at least
 _NOISE = (0.5, 1.0, 2.0, 4.0)  # steps by which urgency is taken to be more than it is
+_WAIT = 0.6  # of a period, that two hops wait for their residues; 0.4 to 0.75 on the grids tried
+# Flows that a first chunk which shares links takes, in those of one that does not: so many for each step that
+# it would take, or fewer. On grids from 2x4 to 8x16, from 256 KiB to 1 GiB, right within a third (2026-11).
+_BY_STEP, _BY_HOP, _BY_CHUNK = 1.5, 3.3, 0.5
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
@@ -52,8 +56,9 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
     plan = _plan(n, key, *_shape(n, key, alpha, whole), hint.seed)
     trees = int(plan.tree.max()) + 1
     asked = option(OPTIONS, hint, "chunks")
-    about = (plan.length, plan.period, trees, n, alpha, whole)
-    _, m, shared = _pipeline(*about, int(asked) if asked else 0)
+    fill = _Fill(plan.length, plan.hops, plan.period)
+    each = 2 * trees * (n - 1) * len(group.all_groups)
+    _, m, shared = _pipeline(fill, trees, each, alpha, whole, int(asked) if asked else 0)
     period, last = plan.period, plan.period * (m - 1)
     begins = [np.flatnonzero(plan.start % period == k) for k in range(period)]
 
@@ -93,46 +98,100 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     return None
 
 
+def worth_from(group: Group) -> float:
+    """D beyond which it promises less than reduce_scatter with all_gather on all links: bytes, 0 or infinity.
+
+    These take a hop each way for every step along the axes, and the time in which the rank with fewest links
+    gets and sends its part of the array. (For a few bytes trees may take less again: they take fewer hops.)
+
+    Cost: some 20 ms.
+
+    >>> from hopcast.ir.topology import Axis
+    >>> axes, rate, lag = (Axis("x", 4, False), Axis("y", 4, False)), (45e9, 45e9), (1e-6, 1e-6)
+    >>> round(worth_from(Group(axes, False, rate, lag, np.arange(16)[None])) / 2**20, 1)
+    1.2
+    """
+    n, links = group.ranks, _links.of(group)
+    rate, alpha = max(group.bandwidth), max(group.latency)
+    key = np.ascontiguousarray(links, np.int32).tobytes()
+    steps = sum(a.length // 2 if a.wraps else a.length - 1 for a in group.axes)
+    ports = int(np.bincount(links[:, 1], minlength=n).min())
+    least = float("inf")
+    for whole in (2 ** (k / 4) / rate for k in range(4 * 40, 4 * 10, -1)):
+        other = 2 * steps * alpha + 2 * (n - 1) / n * whole / ports
+        if _promised(n, key, _shape(n, key, alpha, whole), alpha, whole) >= other:
+            return least
+        least = whole * rate
+    return 0.0
+
+
 def _cables(links: Ints) -> list[tuple[int, int]]:
     """Pairs of ranks that have a link each way, each once."""
     have = {(int(u), int(v)) for u, v in links}
     return sorted((u, v) for u, v in have if u < v and (v, u) in have)
 
 
-def _time(length: float, copies: int, alpha: float, tree: float, m: int, shared: bool) -> float:
-    """Seconds of m chunks a tree, each of which has ``tree`` / m seconds to flow.
+@dataclass(frozen=True)
+class _Fill:
+    """How long one chunk is on its way in a packing.
 
-    With a lane for each link its sends go one after the other, latency and all: as by steps. With one for
-    each tree and link, latency comes once a period, for the c sends of a link start together and share it;
-    but the first chunk flows slower for those that share with it, on the grids tried by about a half.
+    Attributes:
+        length: Steps until it has arrived everywhere.
+        hops: Sends of it one after another.
+        copies: Trees that share a cable, c.
     """
-    flow = tree / m
-    if shared:
-        return length * (alpha + 1.5 * flow) + (m - 1) * (alpha + copies * flow)
-    return (length + (m - 1) * copies) * (alpha + flow)
+
+    length: float
+    hops: float
+    copies: int
+
+    @classmethod
+    def expected(cls, radius: int, copies: int) -> "_Fill":
+        """Before the trees are known."""
+        return cls(2 * radius + _WAIT * radius * (copies - 1), 2 * radius, copies)
+
+    def time(self, alpha: float, flow: float, m: int, shared: bool) -> float:
+        """Seconds of m chunks a tree, each of which has a link for itself for ``flow`` seconds.
+
+        With a lane for each link its sends go one after the other, latency and all: as by steps. With one for
+        each tree and link, latency comes once a hop and once a period, for the c sends of a link start
+        together and share it; but the first chunk flows slower for those that share with it, and later ones
+        get in each other's way.
+        """
+        if not shared:
+            return (self.length + (m - 1) * self.copies) * (alpha + flow)
+        busy = (
+            self.copies * flow / (alpha + self.copies * flow)
+        )  # part of the time in which a link is not idle
+        slower = busy * min(_BY_STEP * self.length, _BY_HOP * self.hops + _BY_CHUNK * m)
+        return self.hops * alpha + slower * flow + (m - 1) * (alpha + self.copies * flow)
 
 
 def _pipeline(
-    length: float, copies: int, trees: int, n: int, alpha: float, whole: float, asked: int = 0
+    fill: _Fill, trees: int, each: int, alpha: float, whole: float, asked: int = 0
 ) -> tuple[float, int, bool]:
-    """The least of these times, the number of chunks of each tree, and whether they share links."""
-    one, most = 2 * trees * (n - 1), {False: _MOST_SENDS, True: _MOST_SHARED}
+    """The least of these times, the number of chunks of each tree, and whether they share links.
+
+    Args:
+        fill: Of the packing.
+        trees: K.
+        each: Sends of one chunk of every tree, in all groups.
+        alpha: Latency of a link, seconds.
+        whole: D / W, seconds.
+        asked: Chunks of each tree; 0: the fastest number.
+    """
+    most = {False: _MOST_SENDS, True: _MOST_SHARED}
     if not whole:
-        return 0.0, asked or max(1, min(_chunks.BLIND, most[False] // one)), False
+        return 0.0, asked or max(1, min(_chunks.BLIND, most[False] // each)), False
     tried = [asked] if asked else [round(2 ** (k / 2)) for k in range(2 * _MOST_SENDS.bit_length())]
-    ways = [(max(1, m if asked else min(m, most[shared] // one)), shared) for m in tried for shared in most]
-    return min((_time(length, copies, alpha, whole / trees, *way), *way) for way in ways)
+    ways = [(max(1, m if asked else min(m, most[shared] // each)), shared) for m in tried for shared in most]
+    return min((fill.time(alpha, whole / trees / m, m, shared), m, shared) for m, shared in ways)
 
 
 @functools.lru_cache(maxsize=64)
 def _shape(n: int, key: bytes, alpha: float, whole: float) -> tuple[int, int]:
-    """Trees and copies that promise least time: more trees a copy fill links, fewer copies take fewer steps.
-
-    Each of the 2 r hops of a tree of radius r is taken to wait half a period for its residue; on the grids
-    tried that is right within a fifth.
-    """
+    """Trees and copies that promise least: more trees a copy fill links, fewer copies take fewer steps."""
     edges = _cables(np.frombuffer(key, np.int32).reshape(-1, 2))
-    radius = _radius(n, key)
     shapes: list[tuple[int, int]] = []
     for copies in range(1, _MOST_PERIOD + 1):
         trees = len(edges) * copies // (n - 1)
@@ -140,14 +199,13 @@ def _shape(n: int, key: bytes, alpha: float, whole: float) -> tuple[int, int]:
             break
         if not shapes or trees * shapes[-1][1] > shapes[-1][0] * copies:
             shapes.append((trees, copies))
-    if not whole:
-        return shapes[-1]
+    return min(shapes, key=lambda s: _promised(n, key, s, alpha, whole)) if whole else shapes[-1]
 
-    def time(shape: tuple[int, int]) -> float:
-        trees, copies = shape
-        return _pipeline(radius * (1 + copies), copies, trees, n, alpha, whole)[0]
 
-    return min(shapes, key=time)
+def _promised(n: int, key: bytes, shape: tuple[int, int], alpha: float, whole: float) -> float:
+    trees, copies = shape
+    fill = _Fill.expected(_radius(n, key), copies)
+    return _pipeline(fill, trees, 2 * trees * (n - 1), alpha, whole)[0]
 
 
 @functools.lru_cache(maxsize=64)
@@ -166,6 +224,7 @@ class _Plan:
     Attributes:
         period: c.
         length: Steps until chunk 0 of every tree has arrived everywhere.
+        hops: Sends of one tree one after another, at most.
         start: Step of each send.
         tree, src, dst, op: What it is.
         colour: Number of its link among those of its rank.
@@ -173,6 +232,7 @@ class _Plan:
 
     period: int
     length: int
+    hops: int
     start: Longs
     tree: Longs
     src: Longs
@@ -205,7 +265,8 @@ def _plan(n: int, key: bytes, trees: int, copies: int, seed: int) -> _Plan:
     colour = dict(zip(map(tuple, links.tolist()), _links.colours(links).tolist(), strict=True))
     mine = np.array([colour[u, v] for u, v in zip(src.tolist(), dst.tolist(), strict=True)], np.int64)
     tree = np.repeat(np.arange(len(streams)), 2 * (n - 1))
-    return _Plan(copies, int(start.max()) + 1, start, tree, src, dst, op, mine)
+    hops = max(_Waits.of(streams).left)
+    return _Plan(copies, int(start.max()) + 1, hops, start, tree, src, dst, op, mine)
 
 
 def _stream(n: int, tree: list[tuple[int, int]]) -> list[tuple[int, int, int]]:

@@ -45,6 +45,7 @@ class Picture:
             the explorer cannot.
         ask: A command that gives its numbers.
         schedule: What the live page shows where no algorithm of that name makes it.
+        compare: An algorithm that the live page shows beside it, on one clock.
     """
 
     svg: str
@@ -52,6 +53,7 @@ class Picture:
     live: tuple[str, ...] = ()
     ask: str = ""
     schedule: Schedule | None = None
+    compare: str = ""
 
 
 @dataclass(frozen=True)

@@ -145,14 +145,18 @@ def _live(folder: Path, f: Figure, picture: Picture) -> str:
     if picture.schedule is not None:
         shown = explore(picture.schedule, cluster, size=size)
     else:
-        shown = explore(collective, cluster, size=size, algorithm=algorithm, command=explore_command(picture))
+        shown = explore(
+            collective, cluster, size=size, algorithm=algorithm, compare=picture.compare or None,
+            command=explore_command(picture),
+        )  # fmt: skip
     return _write(folder, f"live/{f.id}.html", shown.html)
 
 
 def explore_command(picture: Picture) -> str:
     """The command line of the live page."""
     collective, cluster, size, algorithm = picture.live
-    return f"hopcast explore {collective} {cluster} --size {size} --algorithm {algorithm}"
+    beside = f" --compare {picture.compare}" if picture.compare else ""
+    return f"hopcast explore {collective} {cluster} --size {size} --algorithm {algorithm}{beside}"
 
 
 def _write(folder: Path, name: str, text: str) -> str:

@@ -128,7 +128,7 @@ RootOption = Annotated[
 ]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
 NoShortcutOption = Annotated[
-    bool, typer.Option("--no-shortcut", help="Simulate every send, also where one rank's stand for all.")
+    bool, typer.Option("--no-shortcut", help="By flows: simulate every send, also where few stand for all.")
 ]
 OutOption = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of stdout.")
@@ -157,6 +157,35 @@ SlowOption = Annotated[
 ]
 DeadOption = Annotated[
     list[str] | None, typer.Option("--dead", metavar="A:B", help="A cable that is cut: 3,3:3,4. Repeatable.")
+]
+JitterOption = Annotated[
+    str,
+    typer.Option(
+        "--jitter", metavar="PART", help="Bytes of each send take longer by a random part: 1%, 0.01."
+    ),
+]
+SamplesOption = Annotated[
+    int,
+    typer.Option(
+        "--samples", metavar="N", help="Runs with jitter; percentiles p5, p50, p95, p99 of the time."
+    ),
+]
+StragglerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--straggler",
+        metavar="R=T|R=Fx",
+        help="A rank that starts late, 3,3=10us, or whose bytes take longer, 3,3=2x. Repeatable.",
+    ),
+]
+BackgroundOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--background",
+        metavar="P|A:B=R",
+        help="Others' traffic: 20% of every link, or 0,0:3,3=10GB/s along the route both ways (>: one way). "
+        "Repeatable.",
+    ),
 ]
 AnySizeOption = Annotated[
     str,

@@ -1,4 +1,4 @@
-"""Which slice of so many chips: every shape and generation, ranked by time."""
+"""Which slice of so many chips, and which of its axes: every shape and order, ranked by time."""
 
 from typing import Annotated
 
@@ -16,6 +16,8 @@ def command(
         list[str] | None,
         typer.Option("--on", metavar="CHIP", help="A generation, as v5e or v5p,latency=0. Repeatable."),
     ] = None,
+    mesh: o.MeshOption = None,
+    over: o.OverOption = None,
     algorithm: Annotated[
         str,
         typer.Option("--algorithm", metavar="NAME", help="best, auto (the machine's software), or a name."),
@@ -28,15 +30,19 @@ def command(
     seed: o.SeedOption = 0,
     format: o.FormatOption = o.Format.TABLE,
 ) -> None:
-    """Rank the slices of so many chips by how long a collective over all of them takes.
+    """Rank the slices of so many chips by how long a collective takes on them.
 
     Every shape that can be had is a row, twisted ones apart, with the axes that are closed. Without --on
-    all generations are tried. price says what the time is: the formula where it is exact, else flows, or
-    steps (a barrier after each) where the slice is too large to simulate by default.
+    all generations are tried. With --mesh and --over the collective runs over some axes of a mesh, and every
+    way to lay the mesh on a slice that makes a difference is a row: order is what --order of predict takes,
+    mesh says which physical axes that is. price says what the time is: the formula where it is exact, else
+    flows, or steps (a barrier after each) for large schedules on slices whose chips are not alike.
+    efficiency is bound / time; limit is the least time with every link of the slice.
 
     Example:
       hopcast advise all_gather --chips 16 --on v5e --on v5p --size 1GiB
       hopcast advise all_to_all --chips 128 --on v5p --size 1GiB --algorithm direct --price steps
+      hopcast advise all_reduce --chips 64 --on v5e --size 1GiB --mesh data=16,model=4 --over model
     """
     from hopcast.cli import _output
     from hopcast.verbs.advise import advise
@@ -46,6 +52,8 @@ def command(
         chips=chips,
         size=size,
         on=on or [],
+        mesh=mesh,
+        over=over,
         algorithm=algorithm,
         price=price or "",
         combine=combine,

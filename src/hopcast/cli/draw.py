@@ -10,29 +10,40 @@ if TYPE_CHECKING:
     from hopcast.verbs.draw import Drawing
 
 
+WhatArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="[COLLECTIVE]",
+        help="A collective or schedule; left out, the cluster is drawn. Or a figure: pyramid.",
+    ),
+]
+RouteOption = Annotated[
+    tuple[str, str] | None,
+    typer.Option("--route", metavar="SRC DST", help="Disjoint routes between two chips."),
+]
+LoadOption = Annotated[bool, typer.Option("--load", help="Bytes on each link instead of the steps.")]
+CutOption = Annotated[
+    bool, typer.Option("--cut", help="What binds the collective; of a cluster alone its worst cut.")
+]
+TreesOption = Annotated[bool, typer.Option("--trees", help="The trees over which the parts of the array go.")]
+SweepOption = Annotated[
+    tuple[str, str] | None,
+    typer.Option("--sweep", metavar="FIRST LAST", help="Time and busbw over size, a curve per algorithm."),
+]
+StepsOption = Annotated[str | None, typer.Option("--steps", metavar="0,1,2", help="Steps to draw.")]
+
+
 def command(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="[COLLECTIVE]",
-            help="A collective or schedule; left out, the cluster is drawn. Or a figure: pyramid.",
-        ),
-    ],
+    what: WhatArgument,
     cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="As v5e:4x4.")] = None,
     on: o.OnOption = None,
     nodes: o.NodesOption = None,
-    route: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--route", metavar="SRC DST", help="Disjoint routes between two chips."),
-    ] = None,
-    load: Annotated[bool, typer.Option("--load", help="Bytes on each link instead of the steps.")] = False,
-    sweep: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            "--sweep", metavar="FIRST LAST", help="Time and busbw over size, a curve per algorithm."
-        ),
-    ] = None,
-    steps: Annotated[str | None, typer.Option("--steps", metavar="0,1,2", help="Steps to draw.")] = None,
+    route: RouteOption = None,
+    load: LoadOption = False,
+    cut: CutOption = False,
+    trees: TreesOption = False,
+    sweep: SweepOption = None,
+    steps: StepsOption = None,
     size: o.AnySizeOption = "1MiB",
     over: o.OverOption = None,
     mesh: o.MeshOption = None,
@@ -55,6 +66,8 @@ def command(
       hopcast draw v5e:4x4 --route 3,3 0,0
       hopcast draw all_gather ring:8 --algorithm bidirectional_ring
       hopcast draw all_to_all mesh:4x4 --load -o load.svg
+      hopcast draw all_to_all mesh:4x4 --cut -o cut.svg
+      hopcast draw all_reduce mesh:4x4 --algorithm tree_packing --size 1GiB --trees
       hopcast draw all_reduce dgx-h100 --sweep 1K 1G -o crossover.svg
       hopcast draw pyramid
     """
@@ -63,12 +76,16 @@ def command(
     if _draws_figure(what, cluster or on, out):
         return
     place = o.one_cluster(cluster, on, nodes) if cluster is not None or on is not None else None
-    _fits(what, place, bool(over or mesh or order or load or steps or algorithm != "auto"), load, steps)
+    of_collective = bool(over or mesh or order or load or trees or steps or algorithm != "auto")
+    views = {"--load": load, "--cut": cut, "--trees": trees, "--sweep": sweep, "--steps": steps}
+    _fits(what, place, of_collective, {"--route": route, **views})
     picture = draw(
         what,
         place,
         route=route,
         load=load,
+        cut=cut,
+        trees=trees,
         sweep=sweep,
         size=size,
         over=over,
@@ -99,14 +116,16 @@ def _draws_figure(what: str, place: str | None, out: str | None) -> bool:
     return True
 
 
-def _fits(what: str, place: str | None, of_collective: bool, load: bool, steps: str | None) -> None:
-    """Refuse options that this picture has no use for."""
+def _fits(what: str, place: str | None, of_collective: bool, views: dict[str, object]) -> None:
+    """Refuse options that this picture has no use for, and views that exclude each other."""
     if place is None and of_collective:
         raise ValueError(
-            f"{what!r} alone is a cluster; --over, --mesh, --algorithm, --load, --steps go with a collective"
+            f"{what!r} alone is a cluster; --over, --mesh, --algorithm, --load, --trees, --steps go with a "
+            "collective"
         )
-    if load and steps:
-        raise ValueError("--load shows all steps at once; leave --steps off")
+    asked = [key for key, value in views.items() if value]
+    if len(asked) > 1:
+        raise ValueError(f"{' and '.join(asked)}: each is a picture of its own; leave all but one off")
 
 
 def _put(picture: "Drawing", out: str | None) -> None:

@@ -27,6 +27,7 @@ def command(
     matrix: o.MatrixOption = None,
     moe: o.MoeOption = None,
     beside: o.WithOption = None,
+    no_shortcut: o.NoShortcutOption = False,
     seed: o.SeedOption = 0,
     format: o.FormatOption = o.Format.TABLE,
 ) -> None:
@@ -68,6 +69,7 @@ def command(
             matrix=matrix,
             moe=moe,
             beside=beside,
+            shortcut=not no_shortcut,
             progress=progress,
         )
     _output.show(result, format, context.obj)

@@ -1,7 +1,8 @@
 """Charts: curves over a scale, horizontal bars, a matrix of amounts. Lines differ in dash as in colour."""
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,8 +80,23 @@ def evenly(high: float, most: int = 6) -> list[float]:
     return [step * i for i in range(math.ceil(high / step) + 1)]
 
 
+def crossings(xs: Sequence[float], curves: Mapping[str, Sequence[float]]) -> list[tuple[str, str, float]]:
+    """Where the lowest curve changes: the one before, the one after, and where they meet between samples.
+
+    >>> crossings((0.0, 4.0), {"few steps": (1.0, 9.0), "few bytes": (3.0, 5.0)})
+    [('few steps', 'few bytes', 1.3333333333333333)]
+    """
+    best = [min(curves, key=lambda name: (curves[name][i], name)) for i in range(len(xs))]
+    out = []
+    for i, (a, b) in enumerate(itertools.pairwise(best)):
+        if a != b:
+            first, second = curves[a][i] - curves[b][i], curves[a][i + 1] - curves[b][i + 1]
+            out.append((a, b, xs[i] + first / (first - second) * (xs[i + 1] - xs[i])))
+    return out
+
+
 def plot(canvas: Sketch, box: Box, curves: Sequence[Curve], x: Scale, y: Scale, title: str = "") -> None:
-    """Curves in a box, each named at its right end.
+    """Curves in a box, each named at its end.
 
     Args:
         canvas: Where.
@@ -114,7 +130,10 @@ def plot(canvas: Sketch, box: Box, curves: Sequence[Curve], x: Scale, y: Scale, 
         for k in curve.marks:
             px, py = line[k]
             canvas.rect(Box(px - 3, py - 3, px + 3, py + 3), f"h{kind}", round_by=3, layer=OVER)
-        ends.append((line[-1][1], curve.name, kind))
+        if line[-1][0] < box.right - 1:
+            canvas.text(line[-1][0] + 7, line[-1][1] + 3.3, curve.name, size=9.5, anchor="start")
+        else:
+            ends.append((line[-1][1], curve.name, kind))
     _names(canvas, box, ends)
 
 

@@ -32,7 +32,10 @@ def layers(topology: Topology) -> Layout:
     for i, row in enumerate(rows):
         for j, chip in enumerate(row):
             boxes[chip] = around(j * pitch, 2 * i * _LAYER, wide, 26 if size else wide)
-    labels = {chip: topology.place(chip) if size else "" for chip in range(topology.chips)}
+    names = [topology.place(chip) for chip in range(topology.chips)]
+    if size and max(width(name, size) for name in names) > wide:
+        size = 0.0
+    labels = {chip: name if size else "" for chip, name in enumerate(names)}
     bars = _switches(topology, near, alike, leads, boxes, labels, split)
     found = Layout(
         boxes, [], lambda v: labels[v], size or 8.0, 3.0 if size > 8 else 1.5, 5.0 if size > 8 else 2.5

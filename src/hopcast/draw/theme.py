@@ -54,6 +54,7 @@ _RULES = {
     "wrap": "fill:none;stroke:{cable};stroke-width:1.3;stroke-dasharray:5 3",
     "dead": "fill:none;stroke:{muted};stroke-width:1.5;stroke-dasharray:1 4",
     "cross": "fill:none;stroke:{ink};stroke-width:1.5",
+    "border": "fill:none;stroke:{ink};stroke-width:1.6;stroke-dasharray:6 4",
     "tip": "fill:{cable}",
     "idle": "fill:none;stroke:{idle};stroke-width:1",
     "blank": "fill:{blank};stroke:{grid}",
@@ -72,6 +73,8 @@ _RULES |= {
 }
 _RULES |= {f"h{i}": f"fill:{{r{i}}}" for i in range(1, 7)}
 _RULES |= {f"s{i}": f"fill:none;stroke:{{r{i}}}" for i in range(1, 7)}
+_RULES |= {f"d{i}": f"fill:none;stroke:{{r{i}}};stroke-dasharray:5 2.5" for i in range(1, 7)}
+_RULES |= {f"a{i}": f"fill:{{r{i}}};fill-opacity:0.2" for i in range(1, 7)}
 _RULES |= {f"c{i}": f"fill:{colour}" for i, colour in enumerate(CHUNKS)}
 
 HATCH = (

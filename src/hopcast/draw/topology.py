@@ -53,10 +53,10 @@ def topology_svg(
     busy = None if load is None else shares(topology, load)
     ways = [check_route(topology, route, i) for i, route in enumerate(routes)]
     plan, canvas = lay_out(topology, busy is None), Canvas()
-    _cables(canvas, plan, topology, busy)
+    draw_cables(canvas, plan, topology, busy)
     for i, route in enumerate(ways):
         _route(canvas, plan, topology, route, i)
-    _vertices(
+    draw_vertices(
         canvas,
         plan,
         topology,
@@ -199,7 +199,8 @@ def load_class(share: float) -> int:
     return min(CLASSES, int(np.ceil(share * CLASSES - 1e-9)))
 
 
-def _cables(canvas: Canvas, plan: Layout, topology: Topology, busy: Floats | None) -> None:
+def draw_cables(canvas: Canvas, plan: Layout, topology: Topology, busy: Floats | None) -> None:
+    """All links: cables, or arrows as thick and dark as they are busy. Shapes: ``busy`` is ``float64[m]``."""
     drawn: set[tuple[int, int, bool]] = set()
     corner = 9.0
     for link in range(topology.links):
@@ -257,7 +258,8 @@ def _route(canvas: Canvas, plan: Layout, topology: Topology, route: Sequence[int
             canvas.line((ways[0][-1], ways[1][0]), f"r{colour}", width=1.2, layer=BACK)
 
 
-def _vertices(canvas: Canvas, plan: Layout, topology: Topology, ends: set[int]) -> None:
+def draw_vertices(canvas: Canvas, plan: Layout, topology: Topology, ends: set[int]) -> None:
+    """All chips and switches, some of them with a thick rim, and the words of the layout."""
     seen: set[Box] = set()
     for v, box in enumerate(plan.boxes):
         if box in seen:

@@ -272,7 +272,7 @@ def _switches(topology: Topology) -> list[str]:
     for around, here in alike.items():
         chips = [v for v in around if v < topology.chips]
         uplinks = [v for v in around if v >= topology.chips]
-        words = [f"{'chip' if len(chips) == 1 else 'chips'} {_runs(chips)}"] if chips else []
+        words = [f"{'chip' if len(chips) == 1 else 'chips'} {runs(chips)}"] if chips else []
         words += [_switch_names(topology, uplinks)] if uplinks else []
         lines.append(f" {_switch_names(topology, here)}{' each' * (len(here) > 1)} -- {' and '.join(words)}")
     more = len(lines) - _SWITCH_LINES
@@ -282,15 +282,15 @@ def _switches(topology: Topology) -> list[str]:
 def _switch_names(topology: Topology, vertices: Sequence[int]) -> str:
     """Switches by their own names, or by number."""
     if not topology.labels:
-        return f"switch{'es' * (len(vertices) != 1)} {_runs([v - topology.chips for v in vertices])}"
+        return f"switch{'es' * (len(vertices) != 1)} {runs([v - topology.chips for v in vertices])}"
     names = [topology.place(v) for v in vertices]
     return ", ".join(names if len(names) <= 4 else [*names[:2], f"... {names[-1]} ({len(names)} in all)"])
 
 
-def _runs(numbers: Sequence[int]) -> str:
+def runs(numbers: Sequence[int]) -> str:
     """Numbers in short.
 
-    >>> _runs([0, 1, 2, 5, 8, 9])
+    >>> runs([0, 1, 2, 5, 8, 9])
     '0-2, 5, 8-9'
     """
     cuts = [i for i, v in enumerate(numbers) if i == 0 or v != numbers[i - 1] + 1]
@@ -316,7 +316,7 @@ def _load_table(topology: Topology, load: Floats, busy: Floats) -> list[str]:
                 f"{live.max(initial=0.0):.0%}",
             )
         )
-    lines = _aligned(rows)
+    lines = aligned(rows)
     order = np.argsort(-busy, kind="stable")[:_BUSIEST]
     top = [("busiest", "bytes", "rate", "time", "")]
     for link in order[busy[order] > 0]:
@@ -332,7 +332,7 @@ def _load_table(topology: Topology, load: Floats, busy: Floats) -> list[str]:
                 bar,
             )
         )
-    return [*lines, "", *_aligned(top)] if len(top) > 1 else lines
+    return [*lines, "", *aligned(top)] if len(top) > 1 else lines
 
 
 def _directions(topology: Topology) -> list[tuple[str, Bools]]:
@@ -356,7 +356,7 @@ def _directions(topology: Topology) -> list[tuple[str, Bools]]:
     return [(name, np.asarray(mask, bool)) for name, mask in kinds if mask.any()]
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Columns, the first and the last to the left, the others to the right."""
     wide = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
     last = len(wide) - 1

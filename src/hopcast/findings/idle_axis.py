@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from hopcast.ir.collective import NAMES, of
+from hopcast.ir.collective import NAMES
 from hopcast.predict import Answer
-from hopcast.price import bounds
+from hopcast.price import bounds, bounds_traffic
 from hopcast.units import show_seconds
 
 from . import _command
@@ -26,7 +26,7 @@ def when(answer: Answer) -> str | None:
         return None
     chips = math.prod(q.cluster.topology.shape)
     everyone = np.arange(chips, dtype=np.int32)[None]
-    whole = bounds.limit(q.cluster, of(q.collective, chips), everyone, q.size)
+    whole = bounds.limit(q.cluster, bounds_traffic.standard(q.collective, chips), everyone, q.size)
     return (
         f"the links of {', '.join(idle)} are idle; the same array sharded over all axes would need "
         f"{show_seconds(whole.seconds)} at least, "

@@ -13,6 +13,7 @@ from . import tiers
 
 _CELLS = 1_000_000  # of (cut, link): about 5 ms to weigh
 _FEW, _MANY = 24, 2048  # cuts at least and at most, whatever their links
+_TIERS = 4  # of switches that are put on a side one after the other
 _STARTS = 12  # boundaries of an axis that are tried: the weakest ones, and as many evenly spaced
 
 
@@ -54,8 +55,9 @@ def candidate_partitions(topology: Topology) -> Iterator[Ints]:
     """Ways to part the vertices: ``int32[v]`` each, the number of each vertex's part, -1 for a switch.
 
     The finest first. On a grid every axis is left whole, halved or parted at every chip, in all combinations
-    up to four axes. With switches: chips; slices, each with its hosts; else nodes, and what hangs together
-    without the higher switches. A switch between parts cannot sum or copy and belongs to none.
+    up to four axes. With switches: chips; slices, each with its hosts; else nodes, what hangs together
+    without the higher switches, and equal chips of all nodes. A switch between parts cannot sum or copy and
+    belongs to none.
     """
     chips = np.arange(topology.chips, dtype=np.int32)
     yield np.concatenate([chips, np.full(topology.vertices - topology.chips, -1, np.int32)])
@@ -66,6 +68,10 @@ def candidate_partitions(topology: Topology) -> Iterator[Ints]:
         yield label.astype(np.int32)
     elif not topology.is_grid:
         yield from tiers.parts(topology)
+        if len(topology.axes) > 1 and topology.axes[-1].switched:
+            label = np.full(topology.vertices, -1, np.int64)
+            label[: topology.chips] = topology.coords[:, -1]
+            yield tiers.with_switches(topology, tiers.tiers(topology), label).astype(np.int32)
     if not topology.is_grid:
         return
     long = [a for a, axis in enumerate(topology.axes) if axis.length > 1]
@@ -140,14 +146,14 @@ def _thin(options: list[Bools], most: int) -> list[Bools]:
 
 def _rank_sets(topology: Topology, anywhere: bool) -> Iterator[Bools]:
     """Slices or nodes, runs of chips, chips of each switch, with and without switches; every set once."""
-    chips, seen = topology.chips, set()
+    chips, seen, sides = topology.chips, set(), _Sides(topology)
     into = topology.dst >= chips
     whole = _of_slices(topology, anywhere) if topology.is_slices else _of_parts(topology)
     for chosen in itertools.chain(whole, _runs(chips), _of_switches(topology, into)):
         if not 1 < int(chosen.sum()) < chips:
             continue
         alone = np.concatenate([chosen, np.zeros(topology.vertices - chips, bool)])
-        for inside in (alone, _with_switches(topology, alone)):
+        for inside in (alone, sides.of(alone)):
             if inside.tobytes() not in seen:
                 seen.add(inside.tobytes())
                 yield inside
@@ -191,12 +197,29 @@ def _of_switches(topology: Topology, into: Bools) -> Iterator[Bools]:
         yield below[: topology.chips]
 
 
-def _with_switches(topology: Topology, inside: Bools) -> Bools:
-    """The set with every switch on the side to which it has more capacity, tier after tier."""
-    side = np.where(inside, 1.0, -1.0)
-    side[topology.chips :] = 0.0
-    for _ in range(4):  # tiers of switches
-        pull = np.bincount(topology.dst, topology.bandwidth * side[topology.src], topology.vertices)
-        pull += np.bincount(topology.src, topology.bandwidth * side[topology.dst], topology.vertices)
-        side[topology.chips :] = np.sign(pull[topology.chips :])
-    return np.asarray(side > 0)
+class _Sides:
+    """Puts every switch on the side to which it has more capacity, tier after tier."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        chips, rate = topology.chips, topology.bandwidth
+        into, out = topology.dst >= chips, topology.src >= chips
+        # Each link pulls a switch to where its other end is.
+        self._switch = np.concatenate([topology.dst[into], topology.src[out]]) - chips
+        self._other = np.concatenate([topology.src[into], topology.dst[out]])
+        self._rate = np.concatenate([rate[into], rate[out]])
+
+    def of(self, inside: Bools) -> Bools:
+        """The set with switches. Shapes: ``bool[v]`` both."""
+        topology = self._topology
+        side = np.where(inside, 1.0, -1.0)
+        side[topology.chips :] = 0.0
+        for _ in range(_TIERS):
+            pull = np.bincount(
+                self._switch, self._rate * side[self._other], topology.vertices - topology.chips
+            )
+            before = side[topology.chips :].copy()
+            side[topology.chips :] = np.sign(pull)
+            if np.array_equal(before, side[topology.chips :]):
+                break
+        return np.asarray(side > 0)

@@ -8,11 +8,11 @@ import numpy.typing as npt
 
 from hopcast.ir.topology import Floats, Ints, Topology
 
+from .reach import all_from
 from .search import Neighbours
 from .usable import Usable, is_straight
 
-_MOST_SEARCHED = 1500  # sources; a search from each takes about half a millisecond per thousand links
-_MOST_ROUNDS = 64  # of relaxing all links
+_MOST_SEARCHED = 1500  # sources whose distances to all vertices are held at once
 Longs = npt.NDArray[np.int64]
 
 
@@ -138,16 +138,31 @@ def distances(network: Usable, sources: Ints) -> Straight | Searched:
     """
     topology = network.topology
     sources = np.unique(sources)
-    if network.straight or (len(sources) > _MOST_SEARCHED and _is_unbroken(network)):
-        used = np.bincount(topology.axis[network.links], minlength=len(topology.axes)) > 0
-        least = np.full(len(topology.axes), np.inf)
-        np.minimum.at(least, topology.axis[network.links], topology.latency[network.links])
-        exact = network.straight and _alike_on_axes(network)
-        if exact or len(sources) > _MOST_SEARCHED:
-            return Straight(topology, tuple(used.tolist()), np.where(used, least, 0.0), exact)
+    by_coordinates = straight(network, len(sources) > _MOST_SEARCHED)
+    if by_coordinates is not None:
+        return by_coordinates
     row = np.full(topology.vertices, -1)
     row[sources] = np.arange(len(sources))
-    return Searched(row, *_search(network, sources))
+    return Searched(row, *_search(network, sources.astype(np.int64)))
+
+
+def straight(network: Usable, many: bool) -> Straight | None:
+    """Distances by coordinates, if they are right, or if a grid is broken and searches would be too many.
+
+    Args:
+        network: Its links.
+        many: Whether they would be.
+    """
+    topology = network.topology
+    if not (network.straight or (many and _is_unbroken(network))):
+        return None
+    used = np.bincount(topology.axis[network.links], minlength=len(topology.axes)) > 0
+    least = np.full(len(topology.axes), np.inf)
+    np.minimum.at(least, topology.axis[network.links], topology.latency[network.links])
+    exact = network.straight and _alike_on_axes(network)
+    if not exact and not many:
+        return None
+    return Straight(topology, tuple(used.tolist()), np.where(used, least, 0.0), exact)
 
 
 def _is_unbroken(network: Usable) -> bool:
@@ -156,13 +171,13 @@ def _is_unbroken(network: Usable) -> bool:
     return is_straight(network.topology, whole)
 
 
-def _search(network: Usable, sources: Ints) -> tuple[Floats, Floats]:
+def _search(network: Usable, sources: Longs) -> tuple[Floats, Floats]:
     """Links and seconds, both ``float64[s, v]``."""
     latency = network.topology.latency[network.links]
-    hops = _all_from(network, np.ones(len(latency)), sources)
+    hops = all_from(network, np.ones(len(latency)), sources)
     if _alike(latency):
         return hops, np.where(np.isinf(hops), np.inf, np.where(np.isinf(hops), 0.0, hops) * latency[:1].sum())
-    return hops, _all_from(network, latency, sources)
+    return hops, all_from(network, latency, sources)
 
 
 def _alike(latency: Floats) -> bool:
@@ -172,38 +187,6 @@ def _alike(latency: Floats) -> bool:
 def _alike_on_axes(network: Usable) -> bool:
     axis, latency = network.topology.axis[network.links], network.topology.latency[network.links]
     return all(_alike(latency[axis == a]) for a in range(len(network.topology.axes)))
-
-
-def _all_from(network: Usable, weight: Floats, sources: Ints) -> Floats:
-    """Least sums of weights, ``float64[s, v]``: all links relaxed at once; for long routes Dijkstra."""
-    order = np.argsort(network.dst, kind="stable")
-    tail, cost = network.src[order], weight[order, None]
-    ends, first = np.unique(network.dst[order], return_index=True)
-    far = np.full((network.topology.vertices, len(sources)), np.inf)
-    far[sources, np.arange(len(sources))] = 0.0
-    for _ in range(_MOST_ROUNDS if len(tail) else 0):
-        reach = np.minimum(far[ends], np.minimum.reduceat(far[tail] + cost, first))
-        if np.array_equal(reach, far[ends]):
-            return far.T
-        far[ends] = reach
-    return np.asarray(_dijkstra(network, weight, sources)[0]) if len(tail) else far.T
-
-
-def _dijkstra(network: Usable, weight: Floats, sources: Ints | int) -> tuple[Floats, Ints]:
-    """Least sums of weights, and the vertex before each on its route. Of parallel links the least counts."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
-    v = network.topology.vertices
-    order = np.lexsort((weight, network.dst, network.src))
-    src, dst = network.src[order], network.dst[order]
-    first = np.ones(len(src), bool)
-    first[1:] = (np.diff(src) != 0) | (np.diff(dst) != 0)
-    start = np.searchsorted(src[first], np.arange(v + 1))
-    # Explicit zeros stay in the matrix and are links of no length.
-    graph = csr_array((weight[order][first], dst[first], start), (v, v))
-    far, before = dijkstra(graph, indices=sources, return_predecessors=True)
-    return far, before
 
 
 def shortest_route(network: Usable, src: int, dst: int) -> list[int]:
@@ -225,9 +208,11 @@ def shortest_route(network: Usable, src: int, dst: int) -> list[int]:
             dst = int(topology.src[into[dst]])
         return route[::-1]
     # Links of no latency still take a little, so that a route does not wander over them.
-    far, before = _dijkstra(network, latency + float(latency.max()) * 1e-12, src)
+    weight = latency + float(latency.max()) * 1e-12
+    far = all_from(network, weight, np.array([src]))[0]
     while dst != src and np.isfinite(far[dst]):
-        these = np.flatnonzero((network.src == before[dst]) & (network.dst == dst))
-        route.append(int(network.links[these[latency[these].argmin()]]))
-        dst = int(before[dst])
+        these = np.flatnonzero(network.dst == dst)
+        last = these[(far[network.src[these]] + weight[these]).argmin()]
+        route.append(int(network.links[last]))
+        dst = int(network.src[last])
     return route[::-1]

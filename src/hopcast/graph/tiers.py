@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 from hopcast.ir.topology import Ints, Topology
 
+from .usable import joined
+
 
 def tiers(topology: Topology) -> npt.NDArray[np.int64]:
     """``int64[v]``: links from the nearest chip, 0 of chips; of what no chip is joined to one more than all.
@@ -44,7 +46,7 @@ def parts(topology: Topology) -> Iterator[Ints]:
         seen.add(label[: topology.chips].tobytes())
         whole = np.full(topology.vertices, -1)
         whole[: topology.chips] = np.searchsorted(found, label[: topology.chips])
-        yield _with_switches(topology, tier, whole).astype(np.int32)
+        yield with_switches(topology, tier, whole).astype(np.int32)
 
 
 def _candidates(topology: Topology, tier: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:
@@ -60,15 +62,10 @@ def _candidates(topology: Topology, tier: npt.NDArray[np.int64]) -> Iterator[npt
 
 def _components(topology: Topology, allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """``int64[v]``: what these links join has one number."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    v, src, dst = topology.vertices, topology.src[allowed], topology.dst[allowed]
-    graph = coo_array((np.ones(len(src), np.int8), (src, dst)), (v, v)).tocsr()
-    return np.asarray(connected_components(graph, directed=False)[1], np.int64)
+    return joined(topology.vertices, topology.src[allowed], topology.dst[allowed])
 
 
-def _with_switches(
+def with_switches(
     topology: Topology, tier: npt.NDArray[np.int64], label: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """Labels of chips, and of switches below which there is one label only; tier after tier."""

@@ -1,11 +1,11 @@
 """The live links of a network that may be used, its components, and what sets of links carry."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hopcast.ir.topology import Bools, Floats, Ints, Topology
+from hopcast.ir.topology import AnyInts, Bools, Floats, Ints, Topology
 
 Longs = npt.NDArray[np.int64]
 
@@ -52,6 +52,8 @@ class Usable:
         total = np.zeros((len(chosen), self.components))
         if not len(self.links):
             return total
+        if self.components == 1 and not self.shared:
+            return np.asarray((chosen @ self.rate)[:, None])
         if self.shared:
             first = np.flatnonzero(np.diff(self.wire, prepend=-1))
             chosen = np.logical_or.reduceat(chosen, first, axis=1)
@@ -86,7 +88,7 @@ def usable(topology: Topology, allowed: Bools | None = None) -> Usable:
     if allowed is not None:
         live &= allowed
     straight = is_straight(topology, live)
-    component = _by_axes(topology, live) if straight else _joined(topology, live)
+    component = _by_axes(topology, live) if straight else _by_links(topology, live)
     links = np.flatnonzero(live)
     wire = topology.wire[links]
     if np.any(component) or np.any(wire != links):
@@ -96,6 +98,11 @@ def usable(topology: Topology, allowed: Bools | None = None) -> Usable:
     count = int(component.max(initial=-1)) + 1
     ends = topology.src[links], topology.dst[links]
     return Usable(topology, links, *ends, component, count, np.cumsum(new) - 1, rate[wire[new]], straight)
+
+
+def turned(network: Usable) -> Usable:
+    """The same links, each the other way."""
+    return replace(network, src=network.dst, dst=network.src)
 
 
 def is_straight(topology: Topology, live: Bools) -> bool:
@@ -132,15 +139,22 @@ def _by_axes(topology: Topology, live: Bools) -> Ints:
     return number.astype(np.int32)
 
 
-def _joined(topology: Topology, live: Bools) -> Ints:
-    """Components, whatever the direction of links: the lowest number spreads until nothing changes."""
-    src, dst = topology.src[live], topology.dst[live]
-    label = np.arange(topology.vertices)
-    while True:
+def _by_links(topology: Topology, live: Bools) -> Ints:
+    return joined(topology.vertices, topology.src[live], topology.dst[live]).astype(np.int32)
+
+
+def joined(vertices: int, src: AnyInts, dst: AnyInts) -> Longs:
+    """``int64[v]``: what links join, whatever their direction, has one number, counted by lowest vertices.
+
+    >>> joined(4, np.array([3]), np.array([1])).tolist()
+    [0, 1, 2, 1]
+    """
+    label = np.arange(vertices)
+    while True:  # the lowest number spreads until nothing changes
         lower = label.copy()
         np.minimum.at(lower, src, label[dst])
         np.minimum.at(lower, dst, label[src])
         lower = lower[lower]  # whoever follows a vertex also follows whom that one follows
         if np.array_equal(lower, label):
-            return np.unique(label, return_inverse=True)[1].astype(np.int32)
+            return np.asarray(np.unique(label, return_inverse=True)[1], np.int64)
         label = lower

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .cluster import Cluster
 from .topology import Axis, Floats, Ints
 
 
@@ -36,6 +37,8 @@ class Group:
         ability: How these switches reduce and multicast: ``nvls``, ``sharp``, or empty if they do not.
         links: ``int32[l, 2]``, local src and dst of every link between two ranks that is alive in all groups;
             None where nobody said: then it has those of its axes.
+        cluster: Whose network it is, for builders that look at routes and single links; None where nobody
+            said.
     """
 
     axes: tuple[Axis, ...]
@@ -51,6 +54,7 @@ class Group:
     above: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     ability: str = ""
     links: Ints | None = None
+    cluster: Cluster | None = None
 
     @property
     def own_hubs(self) -> bool:

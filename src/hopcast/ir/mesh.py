@@ -85,8 +85,8 @@ def logical(cluster: Cluster, axes: Sequence[tuple[str, int]], order: str = "") 
     Args:
         cluster: Its chips are laid out.
         axes: Names and lengths; their product is the number of chips.
-        order: ``jax`` as jax.make_mesh lays a TPU slice out, ``row`` by chip number; default jax on TPUs,
-            else row.
+        order: ``jax`` as jax.make_mesh lays a TPU slice out, ``row`` by chip number, ``z,x,y`` row-major over
+            the physical axes in that order; default jax on TPUs, else row.
 
     Raises:
         InputError: if the product is wrong, a name stands twice, or jax's order would have to split a
@@ -105,9 +105,26 @@ def logical(cluster: Cluster, axes: Sequence[tuple[str, int]], order: str = "") 
     if order == "jax":
         return _jax_order(topology, names, shape, _spell(axes))
     if order == "row":
-        chips = np.arange(topology.chips, dtype=np.int32).reshape(shape)
-        return Mesh(names, chips, _row_factors(topology.shape, shape), "row")
-    raise unknown("order", order, ("row", "jax"))
+        return _along(topology, names, shape, range(len(topology.axes)), order)
+    own = [a.name for a in topology.axes]
+    if not is_axes(topology, order):
+        raise unknown("order", order, ("row", "jax", ",".join(reversed(own))))
+    return _along(topology, names, shape, [own.index(name) for name in order.split(",")], order)
+
+
+def is_axes(topology: Topology, order: str) -> bool:
+    """Whether a text names all physical axes, each once, as ``z,x,y``."""
+    return sorted(order.split(",")) == sorted(a.name for a in topology.axes)
+
+
+def _along(
+    topology: Topology, names: tuple[str, ...], shape: tuple[int, ...], axes: Sequence[int], order: str
+) -> Mesh:
+    """Row-major over the physical axes in some order, the last one fastest."""
+    chips = np.arange(topology.chips, dtype=np.int32).reshape(topology.shape).transpose(axes).reshape(shape)
+    found = _row_factors(tuple(topology.shape[a] for a in axes), shape)
+    factors = tuple(parts and tuple(replace(f, axis=axes[f.axis]) for f in parts) for parts in found)
+    return Mesh(names, chips, factors, order)
 
 
 def from_order(cluster: Cluster, axes: Sequence[tuple[str, int]], chips: Sequence[int], label: str) -> Mesh:
@@ -206,7 +223,7 @@ def group(cluster: Cluster, mesh: Mesh, over: Sequence[str] = ()) -> Group:
     ranks = math.prod(mesh.shape[i] for i in inside)
     all_groups = np.ascontiguousarray(mesh.chips.transpose(outside + inside).reshape(-1, ranks), np.int32)
     found = _group(cluster, mesh, inside, all_groups)
-    return replace(found, links=_links(cluster.topology, found.all_groups))
+    return replace(found, links=_links(cluster.topology, found.all_groups), cluster=cluster)
 
 
 def _links(topology: Topology, groups: Ints) -> Ints:

@@ -5,16 +5,20 @@ A bound is the largest of several, each of which every schedule must respect:
 - port: what a rank must send and receive, over what its links carry;
 - cut: what must go from some ranks to the others, over what the links between carry, each way by itself;
 - partition: a sum needed everywhere must cross between k parts 2 (k - 1) times if only ranks sum;
-- distance: data for one rank take as many links as it is away, out of what all links carry;
+- distance: data for one rank take as many links as it is away, out of what all links carry; where a linear
+  program proves more, links count by how scarce they are;
 - latency: the longest of the shortest routes that data must travel.
 
-Where usable links fall into components (the rows of a torus), every component is bounded by itself.
+Where usable links fall into components (the rows of a torus), every component is bounded by itself. Cuts and
+partitions are the worst of all, by closed forms on whole grids and by flows on up to 600 vertices; beyond
+that they are the worst of candidates.
 
 Source: Thompson 1979, Area-time complexity for VLSI (cuts); Zhao et al. 2024, arXiv:2402.06787 (cuts of
 collectives); Tutte 1961 and Nash-Williams 1961 (partitions). A bound of log2(n) rounds is not among them: a
 rank may use all its links at once.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,8 +29,11 @@ from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import Collective
 from hopcast.ir.topology import Bools, Floats, Ints
 
+from . import bounds_exact as exact
 from . import bounds_kinds as kinds
+from .bounds_kinds import Found
 from .bounds_traffic import Traffic, traffic
+from .bounds_travel import distance, latency, travel
 
 # A figure whose key begins with one of these says that switches reduce or multicast.
 IN_NETWORK = ("nvls.", "sharp.")
@@ -43,6 +50,7 @@ class Bound:
         links: ``int32[...]``, its links, one way.
         bandwidth_seconds: What bytes take.
         latency_seconds: What the longest route takes.
+        tight: Whether some schedule is known to take no more for its bytes as D grows.
     """
 
     seconds: float
@@ -51,6 +59,7 @@ class Bound:
     links: Ints
     bandwidth_seconds: float
     latency_seconds: float
+    tight: bool = False
 
 
 def bound(
@@ -77,7 +86,8 @@ def bound(
     Raises:
         InputError: if a rank cannot be reached over these links.
 
-    Cost: O(n) for ports, some milliseconds for cuts, and distances by coordinates or one search per rank.
+    Cost: about 10 ms for some hundred vertices, 50 ms for a pod of 8,960 chips or 1,024 GPUs; broken clusters
+    of 100 to 600 vertices up to a second, most of it to load compiled code.
 
     >>> from hopcast.topologies import torus
     >>> from hopcast.ir.collective import of
@@ -88,18 +98,99 @@ def bound(
     (4.0265, 'chip 0,0 must receive at least 15 GiB, and its 4 links carry 4 GB/s together')
     """
     parts = collective if isinstance(collective, Traffic) else traffic(collective, share)
-    if parts.is_empty:
-        return Bound(0.0, "none", "nothing has to move", np.zeros(0, np.int32), 0.0, 0.0)
     task = kinds.Task(usable(cluster.topology, links), parts, np.asarray(groups, np.int32))
-    far = kinds.distances_of(task)
-    route = kinds.latency(task, far)
-    best = kinds.ports(task)
-    for other in (kinds.cuts(task), kinds.partitions(task, in_network), kinds.distance(task, far)):
-        best = other if other.seconds > best.seconds * (1 + kinds.SAME) else best
-    chosen = route if route.seconds > best.seconds * size * (1 + kinds.SAME) else best
-    volume = best.seconds * size
+    return _of(task, size, in_network)
+
+
+def bound_and_limit(
+    cluster: Cluster,
+    collective: Collective | Traffic,
+    groups: Ints,
+    size: float,
+    links: Bools | None = None,
+    *,
+    in_network: bool = False,
+    share: Floats | None = None,
+) -> tuple[Bound, Bound]:
+    """`bound` over some links and `limit` together; what is the same for both is found once.
+
+    Args and errors are those of `bound`.
+    """
+    parts = collective if isinstance(collective, Traffic) else traffic(collective, share)
+    able = _is_able(cluster)
+    chips = np.asarray(groups, np.int32)
+    some, every = (kinds.Task(usable(cluster.topology, mask), parts, chips) for mask in (links, None))
+    if not np.array_equal(some.network.links, every.network.links):
+        lower, least = _of(some, size, in_network), _of(every, size, able)
+        # What holds for every link holds for some, and may have been looked at more closely.
+        return (least if least.seconds > lower.seconds else lower), least
+    measured = _measured(some)
+    lower = _of(some, size, in_network, measured)
+    return lower, lower if in_network == able else _of(some, size, able, measured)
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """What bounds a task whatever switches can do.
+
+    Attributes:
+        route: The longest.
+        volumes: Port, cut, distance, and the best routing of pairs where that says more.
+        routed: Whether one of them is what the best routing of pairs takes.
+    """
+
+    route: Found
+    volumes: list[Found]
+    routed: bool
+
+
+def _measured(task: kinds.Task) -> _Measured | None:
+    if task.parts.is_empty:
+        return None
+    how = travel(task)
+    cut = kinds.cuts(task)
+    more = exact.weaker_cuts(task, cut)
+    cut = _larger(cut, kinds.worst_cut(task, more)) if len(more) else cut
+    volumes = [kinds.ports(task), cut, distance(task, how)]
+    best, is_best = exact.routed(task, max(v.seconds for v in volumes))
+    return _Measured(latency(task, how), volumes + ([best] if best else []), is_best)
+
+
+def _partitions(task: kinds.Task, in_network: bool) -> Found:
+    found = kinds.partitions(task, in_network)
+    if not kinds.are_partitions_bounds(task, in_network) or not (
+        task.parts.summed_everywhere or task.network.shared
+    ):
+        return found
+    more = exact.cheaper_partitions(task, found)
+    return _larger(found, kinds.worst_partition(task, more)) if more else found
+
+
+def _larger(first: Found, second: Found) -> Found:
+    """The second only if it is really larger."""
+    return second if second.seconds > first.seconds * (1 + kinds.SAME) else first
+
+
+def _of(task: kinds.Task, size: float, in_network: bool, found: _Measured | None = None) -> Bound:
+    """The largest of all; of those that are equal the simplest."""
+    found = found or _measured(task)
+    if found is None:
+        return Bound(0.0, "none", "nothing has to move", np.zeros(0, np.int32), 0.0, 0.0, True)
+    port, cut, *others = found.volumes
+    parted = _partitions(task, in_network)
+    best = functools.reduce(_larger, [port, cut, parted, *others])
+    route, volume = found.route, best.seconds * size
+    chosen = route if route.seconds > volume * (1 + kinds.SAME) else best
+    binding = {f.kind for f in (port, cut, parted) if f.seconds >= best.seconds * (1 - kinds.SAME)}
+    tight = found.routed or exact.is_optimum(task, binding, in_network)
     return Bound(
-        max(volume, route.seconds), chosen.kind, chosen.say(size), chosen.links(), volume, route.seconds
+        max(volume, route.seconds),
+        chosen.kind,
+        chosen.say(size),
+        chosen.links(),
+        volume,
+        route.seconds,
+        tight,
     )
 
 
@@ -126,5 +217,8 @@ def limit(
     Switches reduce and multicast if the cluster has a figure of one of the abilities ``IN_NETWORK``. The rest
     is as in `bound`.
     """
-    able = any(key.startswith(IN_NETWORK) for key in cluster.figures)
-    return bound(cluster, collective, groups, size, None, in_network=able, share=share)
+    return bound(cluster, collective, groups, size, None, in_network=_is_able(cluster), share=share)
+
+
+def _is_able(cluster: Cluster) -> bool:
+    return any(key.startswith(IN_NETWORK) for key in cluster.figures)

@@ -1,22 +1,20 @@
-"""Each bound by itself: ports, cuts, partitions, distance and latency of one collective on all its groups."""
+"""Each bound by itself: ports, cuts and partitions of one collective on all its groups."""
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from hopcast.graph.cuts import candidate_cuts, candidate_partitions
-from hopcast.graph.distance import Searched, Straight, distances, shortest_route
 from hopcast.graph.usable import Usable
 from hopcast.ir.topology import Bools, Floats, Ints
-from hopcast.names import InputError
-from hopcast.units import show_seconds, show_size
+from hopcast.units import show_size
 
 from . import bounds_names as words
 from .bounds_traffic import Traffic
 
 _CUT_CELLS = 4_000_000  # of (cut, link or rank) held at once
-_PAIRS = 4_000_000  # distances held at once
 SAME = 1e-12  # a bound must be larger by this part to be named instead of a simpler one
 
 
@@ -29,12 +27,15 @@ class Found:
         kind: port, cut, partition, distance or latency.
         say: D to a sentence.
         links: Its links, one way.
+        label: ``int32[v]``, of a cut 1 for the side that is left and 0 for all else, of a partition the part
+            of each vertex, -1 for none; else None.
     """
 
     seconds: float
     kind: str
     say: Callable[[float], str]
     links: Callable[[], Ints]
+    label: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,17 @@ class Task:
         np.add.at(total, self.network.component[self.groups[:, 0]], flat.T)
         return np.ascontiguousarray(total.T).reshape(*each.shape[:-1], self.network.components)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the network is a whole grid whose links are alike."""
+        rate = self.network.rate
+        return self.network.straight and bool(np.all(rate == rate[:1]))
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether no two groups are in one component."""
+        return len(np.unique(self.network.component[self.groups[:, 0]])) == len(self.groups)
+
     def numbers(self, chosen: Bools) -> Ints:
         """Link numbers of some usable links, ascending. Shapes: ``chosen`` is ``bool[u]``."""
         return np.sort(self.network.links[chosen]).astype(np.int32)
@@ -77,7 +89,7 @@ def ports(task: Task) -> Found:
     choices = [("send", out, rates[0]), ("receive", into, rates[1])]
     if network.shared:
         choices.append(("send and receive", out + into, rates[2]))
-    ratios = [_ratio(demand, rate) for _, demand, rate in choices]
+    ratios = [ratio(demand, rate) for _, demand, rate in choices]
     which = max(range(len(ratios)), key=lambda i: (float(ratios[i].max()), -i))
     v = int(ratios[which].argmax())
     verb, demand, rate = choices[which]
@@ -120,10 +132,10 @@ def worst_cut(task: Task, sets: Bools) -> Found:
             ways.append((inside, begins ^ ends, out + back))
         for within, crossing, part in ways:
             demand, rate = task.per_component(part), network.capacity(crossing)
-            ratio = _ratio(demand, rate)
-            c, j = (int(i) for i in np.unravel_index(ratio.argmax(), ratio.shape))
-            if ratio[c, j] > best * (1 + SAME):
-                best, k, here = float(ratio[c, j]), j, within[c] & (network.component == j)
+            each = ratio(demand, rate)
+            c, j = (int(i) for i in np.unravel_index(each.argmax(), each.shape))
+            if each[c, j] > best * (1 + SAME):
+                best, k, here = float(each[c, j]), j, within[c] & (network.component == j)
                 demand_there, rate_there = float(demand[c, j]), float(rate[c, j])
 
     def links() -> Ints:
@@ -137,19 +149,39 @@ def worst_cut(task: Task, sets: Bools) -> Found:
         volume = show_size(demand_there * size)
         return f"{words.carry(len(links()), between, rate_there)}, and at least {volume} must cross"
 
-    return Found(best, "cut", say, links)
+    return Found(best, "cut", say, links, here.astype(np.int32))
 
 
 def partitions(task: Task, in_network: bool) -> Found:
-    """Sends between the parts of a partition, over what all links between parts carry."""
+    """The worst of the candidate partitions.
+
+    Where a grid is plain and full of ranks, chips by themselves are the worst: an axis a left whole makes
+    parts of its chips, and for any other axis b, links(a) / (a - 1) >= 1 and links(b) / (b - 1) <= 2 <= b,
+    so b links(a) / (a - 1) >= links(b) / (b - 1) and the parts are joined by more than they need.
+    """
+    if not are_partitions_bounds(task, in_network):
+        return worst_partition(task, ())
+    tried = candidate_partitions(task.network.topology)
+    full = task.is_plain and task.is_apart and task.groups.size == task.network.topology.chips
+    return worst_partition(task, itertools.islice(tried, 1) if full else tried)
+
+
+def are_partitions_bounds(task: Task, in_network: bool) -> bool:
+    """Whether partitions bound more than ports and cuts do.
+
+    Without switches a network cannot sum by itself, and copies are bounded as well by ports and cuts.
+    """
+    topology = task.network.topology
+    return not in_network if topology.vertices > topology.chips else task.parts.summed_everywhere > 0
+
+
+def worst_partition(task: Task, labels: Iterable[Ints]) -> Found:
+    """Sends between the parts of a partition, over what all links between parts carry; the worst of some."""
     network, topology = task.network, task.network.topology
-    switches = topology.vertices > topology.chips
-    # Without switches a network cannot sum by itself, and copies are bounded as well by ports and cuts.
-    wanted = not in_network if switches else task.parts.summed_everywhere > 0
     best, k, sends_there, rate_there = 0.0, 0, 0.0, 0.0
     label: Ints = np.zeros(topology.vertices, np.int32)
     border: Bools = np.zeros(len(network.links), bool)
-    for tried in candidate_partitions(topology) if wanted else ():
+    for tried in labels:
         sends = task.per_component(task.parts.transfers(_distinct(tried[task.groups])))
         begins, ends = tried[network.src], tried[network.dst]
         leaves, enters = (begins >= 0) & (begins != ends), (ends >= 0) & (begins != ends)
@@ -158,10 +190,10 @@ def partitions(task: Task, in_network: bool) -> Found:
         both = leaves | enters
         ways = [(leaves, sends, rates[0]), (enters, sends, rates[1]), (both, 2 * sends, rates[2] + rates[3])]
         for chosen, crossings, rate in ways:
-            ratio = _ratio(crossings, rate)
-            j = int(ratio.argmax())
-            if ratio[j] > best * (1 + SAME):
-                best, label, k, border = float(ratio[j]), tried, j, chosen
+            each = ratio(crossings, rate)
+            j = int(each.argmax())
+            if each[j] > best * (1 + SAME):
+                best, label, k, border = float(each[j]), tried, j, chosen
                 sends_there, rate_there = float(crossings[j]), float(rate[j])
 
     def links() -> Ints:
@@ -173,117 +205,7 @@ def partitions(task: Task, in_network: bool) -> Found:
         together = words.carry(len(links()), between, rate_there)
         return f"{together}, and where only ranks reduce at least {volume} must cross them"
 
-    return Found(best, "partition", say, links)
-
-
-def distance(task: Task, far: Straight | Searched) -> Found:
-    """Bytes for single ranks times the links they take, over what all links carry."""
-    network, parts, groups = task.network, task.parts, task.groups
-    each = parts.each_pair * far.total(groups) if parts.each_pair > 0 else np.zeros(len(groups))
-    if len(parts.pair_part):
-        hops = [far.between(ranks[parts.pair_src], ranks[parts.pair_dst])[0] for ranks in groups]
-        each = each + np.array(hops) @ parts.pair_part
-    crossed = task.per_component(each)
-    rate = network.capacity(np.ones((1, len(network.links)), bool))[0]
-    ratio = _ratio(crossed, rate)
-    k = int(ratio.argmax())
-
-    def links() -> Ints:
-        return task.numbers(network.component[network.src] == k)
-
-    def say(size: float) -> str:
-        volume, together = show_size(float(crossed[k]) * size), words.carry(len(links()), "", float(rate[k]))
-        return f"bytes times links are {volume} on shortest routes, and all {together}"
-
-    return Found(float(ratio[k]), "distance", say, links)
-
-
-def latency(task: Task, far: Straight | Searched) -> Found:
-    """The longest of the shortest routes from a holder to a rank in need.
-
-    Raises:
-        InputError: where there is no route.
-    """
-    worst, ends, topology = -1.0, (0, 0), task.network.topology
-    for src, dst in _needs(task, far):
-        hops, seconds = far.between(src, dst)
-        gone = np.isinf(hops)
-        if gone.any():
-            raise _cut_off(task, *_pair(src, dst, int(gone.argmax())))
-        at = int(seconds.argmax())
-        if seconds.flat[at] > worst:
-            worst, ends = float(seconds.flat[at]), _pair(src, dst, at)
-    if not far.exact:
-        _check_reach(task)
-
-    def links() -> Ints:
-        return np.array(shortest_route(task.network, *ends), np.int32)
-
-    def say(size: float) -> str:
-        src, dst = (topology.place(v) for v in ends)
-        many = words.some_links(len(links()))
-        return f"the shortest route from {src} to {dst} takes {show_seconds(worst)} over {many}"
-
-    return Found(max(worst, 0.0), "latency", say, links)
-
-
-def distances_of(task: Task) -> Straight | Searched:
-    """From every rank that holds something that another needs."""
-    parts, groups = task.parts, task.groups
-    if parts.between_all or parts.summed_at.any():
-        return distances(task.network, groups.ravel())
-    local = np.union1d(np.flatnonzero(parts.copied_from), parts.pair_src).astype(np.int64)
-    return distances(task.network, groups[:, local].ravel())
-
-
-def _needs(task: Task, far: Straight | Searched) -> list[tuple[Ints, Ints]]:
-    """Pairs that data must travel, as arrays that broadcast; of all pairs of a group those that matter."""
-    parts, groups = task.parts, task.groups
-    pairs: list[tuple[Ints, Ints]] = []
-    if parts.between_all:
-        corner = far.corners(groups)
-        if corner is not None:
-            pairs.append((corner[:, None], groups))
-        else:
-            held = max(1, _PAIRS // max(groups.size, 1))
-            some = [groups[:, i : i + held] for i in range(0, parts.ranks, held)]
-            pairs += [(s[:, :, None], groups[:, None, :]) for s in some]
-    else:
-        pairs += [(groups[:, r, None], groups) for r in np.flatnonzero(parts.copied_from)]
-        pairs += [(groups, groups[:, r, None]) for r in np.flatnonzero(parts.summed_at)]
-    if len(parts.pair_src):
-        pairs.append((groups[:, parts.pair_src], groups[:, parts.pair_dst]))
-    return pairs
-
-
-def _pair(src: Ints, dst: Ints, at: int) -> tuple[int, int]:
-    """The pair at a flat place of two arrays that broadcast."""
-    both = np.broadcast_arrays(src, dst)
-    return int(both[0].flat[at]), int(both[1].flat[at])
-
-
-def _check_reach(task: Task) -> None:
-    """That all ranks of a group reach each other, where distances do not say so."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    network, v = task.network, task.network.topology.vertices
-    graph = coo_array((np.ones(len(network.links), np.int8), (network.src, network.dst)), (v, v)).tocsr()
-    _, label = connected_components(graph, directed=True, connection="strong")
-    apart = label[task.groups] != label[task.groups[:, :1]]
-    if apart.any():
-        g, r = np.unravel_index(int(apart.argmax()), apart.shape)
-        raise _cut_off(task, int(task.groups[g, 0]), int(task.groups[g, r]))
-
-
-def _cut_off(task: Task, src: int, dst: int) -> InputError:
-    topology = task.network.topology
-    start, end = topology.place(src), topology.place(dst)
-    return InputError(
-        f"{topology.name}: no route from rank {src} ({start}) to rank {dst} ({end}) over the "
-        f"{len(task.network.links)} of {topology.links} links that are live and may be used; "
-        "use more axes or fewer dead links"
-    )
+    return Found(best, "partition", say, links, label)
 
 
 def _distinct(labels: Ints) -> Ints:
@@ -292,6 +214,6 @@ def _distinct(labels: Ints) -> Ints:
     return np.asarray(1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1), np.int32)
 
 
-def _ratio(demand: Floats, rate: Floats) -> Floats:
+def ratio(demand: Floats, rate: Floats) -> Floats:
     """Seconds; 0 where nothing is carried, for what cannot be reached is an error elsewhere."""
     return np.divide(demand, rate, out=np.zeros_like(demand), where=rate > 0)

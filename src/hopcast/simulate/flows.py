@@ -1,19 +1,20 @@
 """The rules of flows (see `reference`), fast: compiled, and by shortcuts where these give the same answer.
 
-Three ways, of which the first that fits is taken:
+The first way that fits is taken:
 
 - `relay`: sends never meet on a link, and all ranks do alike. Maxima and sums over vectors, any speeds of
-  links.
+  links, also with jitter and with ranks that are late or slow.
 - `symmetry`: besides, all links of a kind are alike. One rank's sends stand for all.
-- `general`: every send, event by event. Sends that start together, of equal bytes and latency, end with the
-  busiest
-  link and need no events (`wave`).
+- `walked`: every pair of a wrapped grid at once, more flows than can be listed.
+- Sends that start together, of equal bytes and latency, end with the busiest link and need no events.
+- `refine`: sends that wait for nothing, some of which turn out to be alike.
+- `general`: every send, event by event.
 """
 
 import importlib.util
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,9 +24,10 @@ from hopcast.ir.schedule import Schedule, Sends, join, sends
 from hopcast.ir.topology import Floats, Ints
 from hopcast.names import InputError
 
-from . import network, plain, reference, relay, symmetry
+from . import network, noise, plain, reference, refine, relay, symmetry, walked
 from .arcs import Touches, arcs
 from .network import Longs, Problem
+from .noise import Noise
 from .ran import Ran
 from .stuck import explain
 
@@ -71,6 +73,7 @@ def simulate(
     shortcut: bool = True,
     detail: bool = True,
     progress: Progress | None = None,
+    uneven: Noise | None = None,
 ) -> Flows:
     """Run a schedule on a cluster.
 
@@ -80,8 +83,10 @@ def simulate(
         size: D of one group, bytes.
         gamma: Seconds to reduce one byte at the receiver.
         shortcut: Whether to use symmetry where the schedule and the cluster have it. The answer is the same.
-        detail: Whether the times of all sends are wanted; shortcuts do not give them.
+        detail: Whether the times of all sends are wanted; shortcuts do not give them, nor do sends that are
+            too many to list.
         progress: Called now and then with the part that is done.
+        uneven: What makes sends take other times than rated.
 
     Raises:
         InputError: if the schedule has too many sends without a shortcut, or sends are stuck.
@@ -92,27 +97,33 @@ def simulate(
     >>> from hopcast.ir.mesh import group, physical
     >>> c = cluster("torus:4x4x4,bandwidth=45GB/s,latency=0")
     >>> s = get("direct").build("all_to_all", group(c, physical(c.topology), ()), Hint())
-    >>> short, full = simulate(s, c, 2**30, detail=False), simulate(s, c, 2**30)
+    >>> short, full = simulate(s, c, 2**30, detail=False), simulate(s, c, 2**30, shortcut=False)
     >>> round(short.seconds * 1e6, 6), short.how
     (186.413511, "one rank's sends stand for all: 63 for 4,032 sends, 6 classes of links")
     >>> bool(np.isclose(full.seconds, short.seconds, rtol=1e-12)), full.solved
     (True, 4032)
     """
     if shortcut and not detail:
-        found = _short(schedule, cluster, size, gamma, progress)
+        found = _short(schedule, cluster, size, gamma, progress, uneven)
         if found is not None:
             return found
     if not _has_numba():
-        return _by_reference(schedule, cluster, size, gamma)
+        return _by_reference(schedule, cluster, size, gamma, uneven)
+    if uneven is None and _is_walked(schedule, cluster, shortcut or detail):
+        return _walked(schedule, cluster, size, progress)
     step, rows = listed(schedule)
     whole = problem(schedule, cluster, size, gamma, step, rows)
-    seconds = _wave(whole) if shortcut and not detail else None
-    if seconds is not None:
-        lag = float(whole.paths.lag[0])
-        return _brief(seconds, lag, whole.load(), 0, f"one wave of {len(rows):,} equal sends", 0)
-    ran = _compiled(whole, progress)
+    if shortcut and uneven is None:
+        seconds = None if detail else _wave(whole)
+        if seconds is not None:
+            lag = float(whole.paths.lag[0])
+            return _brief(seconds, lag, whole.load(), 0, f"one wave of {len(rows):,} equal sends", 0)
+        few = refine.quotient(whole)
+        if few is not None:
+            return _refined(schedule, cluster, rows, step, whole, few, progress)
+    ran = _compiled(whole if uneven is None else noise.applied(whole, uneven, step, rows), progress)
     assert ran is not None
-    return finished(schedule, cluster, rows, step, whole, ran)
+    return finished(schedule, cluster, rows, step, whole, noise.without(ran, len(rows)))
 
 
 def finished(
@@ -126,13 +137,58 @@ def finished(
     if ran.left.any():
         raise InputError(explain(schedule, cluster, rows, step, problem, ran))
     how = f"every send: {len(rows):,}, {problem.pieces:,} flows"
-    note = ""
-    if ran.window:
-        note = f"flows: nearly all end at different times; those within {ran.window:.0%} were taken together"
     return Flows(
         ran.seconds, problem.load(), ran.ready, ran.start, ran.end, ran.blame, step, rows, ran.events,
-        how, len(rows), ran.latency(), note,
+        how, len(rows), ran.latency(), _note(ran),
     )  # fmt: skip
+
+
+def _note(ran: Ran) -> str:
+    if not ran.window:
+        return ""
+    return f"flows: nearly all end at different times; those within {ran.window:.0%} were taken together"
+
+
+def _refined(
+    schedule: Schedule,
+    cluster: Cluster,
+    rows: Sends,
+    step: Longs,
+    whole: Problem,
+    few: refine.Quotient,
+    progress: Progress | None,
+) -> Flows:
+    """From one flow of each colour to all sends."""
+    ran = plain.run(few.problem, _PATIENCE) or _compiled(few.problem, progress)
+    assert ran is not None
+    found = finished(schedule, cluster, rows, step, whole, refine.expanded(few, ran, whole))
+    kinds = len(few.problem.volume)
+    how = f"alike by colour refinement: {kinds:,} for {len(few.flow):,} flows, {few.links:,} classes of links"
+    return replace(found, how=how, solved=kinds)
+
+
+def _is_walked(schedule: Schedule, cluster: Cluster, listed: bool) -> bool:
+    """Whether all flows are walked: where they fit and are not to be ``listed``, or are too many for that."""
+    over = walked.fits(schedule, cluster)
+    if over is None or not walked.is_quick(cluster, over):
+        return False
+    if not listed:
+        return True
+    sends = schedule.groups.size * (schedule.ranks - 1)
+    if sends > 2 * MOST_SENDS:
+        return True
+    group = schedule.groups[0]
+    found = network.paths(cluster, np.repeat(group[:1], schedule.ranks - 1), group[1:])
+    return len(found.link) * schedule.groups.size > MOST_CROSSINGS
+
+
+def _walked(schedule: Schedule, cluster: Cluster, size: float, progress: Progress | None) -> Flows:
+    """Every flow, none of them listed."""
+    found = walked.run(schedule, cluster, size, progress)
+    assert found is not None
+    sends = schedule.groups.size * (schedule.ranks - 1)
+    how = f"every send: {sends:,}, {found.flows:,} flows, routes walked, {found.cells:,} kinds told apart"
+    return _brief(found.seconds, found.latency, found.load, found.events, how, sends)
 
 
 def is_alike(schedule: Schedule, cluster: Cluster) -> bool:
@@ -147,18 +203,23 @@ def _brief(seconds: float, latency: float, load: Floats, events: int, how: str, 
 
 
 def _short(
-    schedule: Schedule, cluster: Cluster, size: float, gamma: float, progress: Progress | None
+    schedule: Schedule,
+    cluster: Cluster,
+    size: float,
+    gamma: float,
+    progress: Progress | None,
+    uneven: Noise | None = None,
 ) -> Flows | None:
     """By symmetry; None where there is none."""
     if schedule.orbit is None:
         return None
     if schedule.step_count > 1:
-        passed = relay.relay(schedule, cluster, size, gamma, progress)
+        passed = relay.relay(schedule, cluster, size, gamma, progress, uneven)
         if passed is not None:
             every = passed.sends * schedule.groups.size
             how = f"sends never meet: one rank's {passed.sends:,} stand for {every:,}"
             return _brief(passed.seconds, passed.latency, passed.load, 0, how, passed.sends)
-    quotient = symmetry.problem(schedule, cluster, size, gamma)
+    quotient = None if uneven else symmetry.problem(schedule, cluster, size, gamma)
     if quotient is None:
         return None
     problem, classes = quotient
@@ -187,9 +248,11 @@ def _has_numba() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def _by_reference(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> Flows:
+def _by_reference(
+    schedule: Schedule, cluster: Cluster, size: float, gamma: float, uneven: Noise | None = None
+) -> Flows:
     """The definition itself, where nothing can be compiled."""
-    r = reference.simulate(schedule, cluster, size, gamma)
+    r = reference.simulate(schedule, cluster, size, gamma, uneven)
     how = "the reference engine: every send"
     note = "flows: numba is not installed, so the slower reference engine answers"
     return Flows(

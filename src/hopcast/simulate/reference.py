@@ -24,6 +24,7 @@ from hopcast.routing import Routes, routes
 
 from .dependencies import Waits, waits
 from .fair import Incidence, fair_rates
+from .noise import Noise
 
 MOST_FLOWS = 4_000_000
 _SAME = 1e-12  # events closer than this part of the clock are one
@@ -70,7 +71,9 @@ class Flows:
         return float((self.start[path] - self.ready[path]).sum())
 
 
-def simulate(schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0.0) -> Flows:
+def simulate(
+    schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0.0, noise: Noise | None = None
+) -> Flows:
     """Run a schedule on a cluster.
 
     Args:
@@ -78,6 +81,7 @@ def simulate(schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0
         cluster: Gives routes, bandwidths and latencies.
         size: D of one group, bytes.
         gamma: Seconds to reduce one byte at the receiver.
+        noise: What differs from rated.
 
     Raises:
         InputError: if the schedule is too large for this engine, or its sends wait for each other.
@@ -95,12 +99,16 @@ def simulate(schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0
     step = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     wait = waits(step, rows, schedule.chunks)
     found = routes(cluster, rows.src, rows.dst)
-    run = _Run(cluster, found, schedule.bytes(rows, size), wait, gamma * (rows.op == 1))
+    noise, volume = noise or Noise(), schedule.bytes(rows, size)
+    held = noise.starts(max(schedule.vertices, cluster.topology.vertices))[rows.src]
+    after = gamma * volume * (rows.op == 1)
+    run = _Run(cluster, found, volume * noise.factors(step, rows), wait, after, held)
     run.go()
     if run.left.any():
         raise InputError(_deadlock(schedule, rows, step, run))
+    piece = volume[found.pair] * found.weight
     load = np.bincount(
-        cluster.topology.wire[found.links], np.repeat(run.volume, found.hops), cluster.topology.links
+        cluster.topology.wire[found.links], np.repeat(piece, found.hops), cluster.topology.links
     )
     return Flows(
         float(run.end.max(initial=0.0)),
@@ -118,12 +126,14 @@ def simulate(schedule: Schedule, cluster: Cluster, size: float, gamma: float = 0
 class _Run:
     """The state of one simulation: a piece is one flow, a send is one or more pieces."""
 
-    def __init__(self, cluster: Cluster, found: Routes, volume: Floats, wait: Waits, gamma: Floats) -> None:
+    def __init__(
+        self, cluster: Cluster, found: Routes, volume: Floats, wait: Waits, after: Floats, held: Floats
+    ) -> None:
         self.found, self.wait = found, wait
         self.capacity = cluster.topology.bandwidth
         self.incidence = Incidence(found.start, cluster.topology.wire[found.links])
         self.volume = volume[found.pair] * found.weight  # of each piece
-        self.after = gamma * volume  # seconds of reducing, of each send
+        self.after, self.held = after, held  # of each send: seconds of reducing; it is not ready before
         sends = len(volume)
         self.first = np.searchsorted(found.pair, np.arange(sends + 1))
         self.pieces = np.diff(self.first)  # still to arrive, of each send
@@ -174,16 +184,16 @@ class _Run:
         received, due = due[~late], due[late]
         self.left[received] = False
         freed, by = self.wait.received(received)
-        self.blame[freed] = by
+        self.blame[freed] = np.where(self.held[freed] > now, -1, by)
         self._release(freed, now)
         return due
 
     def _release(self, sends: npt.NDArray[np.int64], now: float) -> None:
-        self.ready[sends] = now
+        self.ready[sends] = np.maximum(now, self.held[sends])
         for_each = self.first[sends + 1] - self.first[sends]
         nth = np.arange(for_each.sum()) - np.repeat(np.cumsum(for_each) - for_each, for_each)
         piece = np.repeat(self.first[sends], for_each) + nth
-        self.opens[piece] = now + self.found.latency[piece]
+        self.opens[piece] = np.repeat(self.ready[sends], for_each) + self.found.latency[piece]
 
 
 def _deadlock(schedule: Schedule, rows: Sends, step: npt.NDArray[np.int64], run: _Run) -> str:

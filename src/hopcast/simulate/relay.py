@@ -22,6 +22,7 @@ from hopcast.routing import routes
 
 from .arcs import earlier
 from .network import Longs
+from .noise import Noise, Words, pair_keys, turn_keys
 from .symmetry import touches
 
 Progress = Callable[[float], None]
@@ -65,9 +66,16 @@ class _Way:
 
 
 def relay(
-    schedule: Schedule, cluster: Cluster, size: float, gamma: float, progress: Progress | None = None
+    schedule: Schedule,
+    cluster: Cluster,
+    size: float,
+    gamma: float,
+    progress: Progress | None = None,
+    noise: Noise | None = None,
 ) -> Relayed | None:
     """Simulate a schedule in which ranks do alike and sends never meet; None of any other.
+
+    What they send is alike; links, and with noise times too, may differ from rank to rank.
 
     Cost: a few vector operations over the ranks for each send of rank 0.
     """
@@ -85,11 +93,13 @@ def relay(
     load = np.zeros(cluster.topology.links)
     for w, total in zip(ways, np.bincount(way, volume, len(ways)), strict=True):
         load[w.wires] += total
-    plan = _plan(schedule, orbit, ways, way, volume, gamma)
+    plan = _plan(schedule, orbit, ways, way, volume, gamma, noise)
     if plan.lag.shape[1] == 1:
         return Relayed(*_alone(plan), load, len(way))
-    from .relay_engine import go  # compiled; not needed where all ranks take the same times
-
+    try:
+        from .relay_engine import go  # compiled; not needed where all ranks take the same times
+    except ImportError:
+        return None
     done = go(plan, progress)
     return None if done is None else Relayed(*done, load, len(way))
 
@@ -137,6 +147,9 @@ class Plan:
             destination, from which it was sent.
         lag, slow: ``float64[w, p]``.
         to: ``int64[w, p]``: the place to which each place sends.
+        jitter: See `noise.Noise`.
+        turn, pair: ``uint64[k]`` and ``uint64[w, p]``: whose sums are hashed for it.
+        held: ``float64[p]``: seconds before which a place sends nothing.
     """
 
     step: Longs
@@ -150,10 +163,20 @@ class Plan:
     lag: Floats
     slow: Floats
     to: Longs
+    jitter: float
+    turn: Words
+    pair: Words
+    held: Floats
 
 
 def _plan(
-    schedule: Schedule, orbit: Orbit, ways: list[_Way], way: Longs, volume: Floats, gamma: float
+    schedule: Schedule,
+    orbit: Orbit,
+    ways: list[_Way],
+    way: Longs,
+    volume: Floats,
+    gamma: float,
+    noise: Noise | None,
 ) -> Plan:
     read, write = touches(orbit, schedule.chunks)
     data, clobber = (earlier(a, b, orbit.step) for a, b in ((write, read), (read, write)))
@@ -162,16 +185,22 @@ def _plan(
     at = np.repeat([1, 0], [len(data[0]), len(clobber[0])]).astype(np.int8)
     order = np.argsort(waits, kind="stable")
     groups, n = schedule.groups.shape
-    uniform = all(w.lag.size == 1 and w.slow.size == 1 for w in ways)
+    uniform = noise is None and all(w.lag.size == 1 and w.slow.size == 1 for w in ways)
+    noise = noise or Noise()
     shape = (1, 1) if uniform else (groups, n)
     lag = np.stack([np.broadcast_to(w.lag, shape).ravel() for w in ways])
     slow = np.stack([np.broadcast_to(w.slow, shape).ravel() for w in ways])
     to = [np.zeros(1, np.int64) if uniform else (np.arange(groups)[:, None] * n + w.to).ravel() for w in ways]
+    place = schedule.groups.ravel()[: lag.shape[1]]
+    for vertex, factor in noise.slow.items():
+        slow[:, place == vertex] *= factor
     return Plan(
         orbit.step, orbit.out.lane.astype(np.int64), way.astype(np.int64),
         volume, gamma * volume * (orbit.out.op == 1),
         np.searchsorted(waits[order], np.arange(len(way) + 1)).astype(np.int64), other[order], at[order],
         lag, slow, np.stack(to),
+        noise.jitter, turn_keys(noise.seed, noise.sample, orbit.step, orbit.out.lane),
+        np.stack([pair_keys(place, place[t]) for t in to]), noise.starts(schedule.vertices)[place],
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from . import network
 from .arcs import Touches, arcs
 from .network import Longs, Problem
 
-_ROUTING = ("dimension_order", "twisted")  # these rules route moved pairs over moved links
+_ROUTING = ("dimension_order", "forward", "twisted")  # these rules route moved pairs over moved links
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,10 @@
 """Time and bus bandwidth over size, a curve for each algorithm."""
 
+import math
 from collections.abc import Sequence
 
 from hopcast.draw.boxes import Box
-from hopcast.draw.charts import Curve, Scale, evenly, plot, powers
+from hopcast.draw.charts import Curve, Scale, crossings, evenly, plot, powers
 from hopcast.draw.sketch import Sketch
 from hopcast.names import InputError
 from hopcast.result import Result
@@ -43,7 +44,10 @@ def chart(swept: Result) -> str:
     plot(canvas, Box(60, 0, 420, 300), [Curve(k, across, t) for k, t in times.items()], size, time, what)
     plot(canvas, Box(690, 0, 1050, 300), [Curve(k, across, r) for k, r in rates.items()], size, rate, what)
     left = len(by_name) - len(shown)
-    notes = ["Ideal links; real machines start up slower."]
+    cross = crossings(across, times)
+    said = "; ".join(f"{b} overtakes {a} near {show_size(_rounded(x))}" for a, b, x in cross)
+    notes = [f"As the size grows {said}."] if said else []
+    notes.append("Ideal links; real machines start up slower.")
     notes += [f"Left out: {left} that are as fast as one that is drawn, or slower."] if left else []
     return canvas.finish(f"{what} on {swept.inputs['cluster']}", f"{swept.inputs['ranks']} ranks", notes)
 
@@ -62,6 +66,16 @@ def _worth(by_name: dict[str, dict[int, tuple[float, float]]], sizes: Sequence[i
         if len(kept) < MOST_CURVES and not any(twins):
             kept.append(name)
     return sorted(kept)
+
+
+def _rounded(size: float) -> float:
+    """To two digits, in powers of 1,024: sizes lie between samples.
+
+    >>> _rounded(5.3217e6) == 5.1 * 2**20
+    True
+    """
+    unit = 1024.0 ** int(math.log(max(size, 1.0), 1024))
+    return float(f"{size / unit:.2g}") * unit
 
 
 def _same(a: float, b: float) -> bool:

@@ -1,41 +1,51 @@
-"""advise: every slice of so many chips, ranked by how long a collective takes on it."""
+"""advise: every slice of so many chips and every way to lay a mesh on it, ranked by a collective's time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hopcast import chips as sheets
 from hopcast.chips import Chip, slices
 from hopcast.choose import answer
+from hopcast.clusters import cluster as cluster_named
 from hopcast.findings import memory
 from hopcast.names import InputError
 from hopcast.predict import Answer
 from hopcast.result import Result, Row
 from hopcast.units import show_seconds, show_size
 
-from . import ask
+from . import _layouts, ask
 from .predict import IDEAL
 
-SHOWN = ("cluster", "type", "wraps", "algorithm", "price", "time_us", "bound_us", "efficiency")
-# Pairs of ranks up to which schedules are simulated; a slice of more is priced step by step.
-_MOST_PAIRS = 100_000
+SHOWN = ("cluster", "type", "wraps", "algorithm", "price", "time_us", "bound_us", "efficiency", "limit_us")
+# Sends that are simulated one by one, with links shared about a second; where ranks are alike any number is.
+_MOST_SENDS = 200_000
 _SEARCH = 20_000  # chips up to which a number with slices is looked for
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A slice that can be had.
+    """A slice that can be had, and a way to lay the mesh on it.
 
     Attributes:
         cluster: As on the command line, with the options given for all.
         kind: Its accelerator type; empty where none is known, as of twisted ones.
         wraps: Names of the axes that are closed, or ``none``.
         notes: What else there is to know, as that it is above the largest job.
+        order: As ``--order`` takes it; empty without a mesh.
+        mesh: Which physical axes each logical axis lies on.
     """
 
     cluster: str
     kind: str
     wraps: str
     notes: tuple[str, ...] = ()
+    order: str = ""
+    mesh: str = ""
+
+    @property
+    def name(self) -> str:
+        """The cluster, and the order where there is one."""
+        return f"{self.cluster} --order {self.order}" if self.order else self.cluster
 
 
 def advise(
@@ -44,6 +54,8 @@ def advise(
     chips: int,
     size: str | float,
     on: Sequence[str] = (),
+    mesh: str | None = None,
+    over: str | Sequence[str] | None = None,
     algorithm: str = "best",
     price: str = "",
     combine: str = "add",
@@ -52,17 +64,20 @@ def advise(
     shift: int = 1,
     seed: int = 0,
 ) -> Result:
-    """On which slice of so many chips a collective over all of them takes least time.
+    """On which slice of so many chips, and along which of its axes, a collective takes least time.
 
     Args:
         collective: A name.
         chips: Of one slice.
-        size: D, bytes of the whole array.
+        size: D, bytes of the whole array of one group.
         on: Generations, ``v5e``, with options of clusters behind them, ``v5p,latency=0``; empty: all that
             have links to simulate.
+        mesh: Logical axes, ``data=16,model=4``: every way to lay them on a slice that makes a difference is
+            a row. None: the collective is over all chips.
+        over: Those of the collective; None: all.
         algorithm: ``best``, ``auto`` (what the machine's software would run) or a name.
         price: ``formula``, ``steps`` or ``flows``; default the formula where it is exact, else flows, and
-            steps where the slice is too large to simulate.
+            steps for schedules of more than 200,000 sends on a slice where chips are not alike.
         combine: ``add`` or ``max``.
         per_rank: The size of all_to_all is per rank.
         root: Of rooted collectives.
@@ -70,48 +85,72 @@ def advise(
         seed: Of random choices.
 
     Returns:
-        One row for each shape, twisted ones apart, the fastest first: cluster, type (the accelerator type,
-        where it has one), wraps (axes that are closed), algorithm, price, time_us, bound_us, efficiency.
+        One row for each shape, twisted ones apart, and order, the fastest first: cluster, type (the
+        accelerator type, where it has one), wraps (axes that are closed), order (as ``--order`` takes it) and
+        mesh (in words), algorithm, price, time_us, bound_us, efficiency, limit_us.
 
     Raises:
         InputError: for anything that cannot be read, and if no such slice exists: it names the nearest ones.
 
-    Cost: one prediction for each shape.
+    Cost: one prediction for each row.
 
     >>> both = ["v5e,latency=0", "v4,latency=0"]
     >>> r = advise("all_gather", chips=16, on=both, size="1GiB", algorithm="auto")
     >>> [(row["cluster"], row["wraps"], row["price"], round(row["time_us"])) for row in r]
     [('v4:2x2x4,latency=0', 'none', 'flows', 9507), ('v5e:4x4,latency=0', 'none', 'flows', 11930)]
+    >>> r = advise("all_reduce", chips=128, on=["v5p"], size="1GiB", mesh="data=16,model=8", over="model")
+    >>> first, *_, last = r.rows
+    >>> first["mesh"], last["mesh"], round(last["time_us"] / first["time_us"], 1)
+    ('data=16 on x x z[4 of 8, every 2], model=8 on z[2 of 8] x y', 'data=16 on x x y, model=8 on z', 1.5)
     """
     if chips < 1:
         raise InputError(f"--chips {chips}: a slice has 1 chip or more, as in --chips 16")
+    if over and mesh is None:
+        raise InputError(f"--over {over}: it names axes of a mesh; write --mesh data=16,model=4 as well")
     found, without = _candidates(chips, on)
-    answers: list[tuple[Candidate, Answer]] = []
     refused: list[str] = []
     first: InputError | None = None
-    for one in found:
+    answers: list[tuple[Candidate, Answer]] = []
+    for slice_ in found:
         try:
-            asked, _ = ask.question(
-                collective, one.cluster, size=size, root=root, shift=shift, seed=seed, per_rank=per_rank
-            )
-            many = len(asked.group.all_groups) * asked.group.ranks**2 > _MOST_PAIRS
-            answers.append((one, answer(asked, algorithm, price or ("steps" if many else ""), combine)))
+            for one in _laid(slice_, mesh, over):
+                asked, _ = ask.question(
+                    collective, one.cluster, size=size, root=root, shift=shift, seed=seed,
+                    per_rank=per_rank, mesh=mesh, over=over, order=one.order,
+                )  # fmt: skip
+                answers.append((one, answer(asked, algorithm, price, combine, _MOST_SENDS)))
         except InputError as error:
             first = first or error
-            refused.append(f"{one.cluster}: {error}")
+            refused.append(f"{slice_.cluster}: {error}")
     if not answers:
         raise first or _no_slice(chips, without)
-    answers.sort(key=lambda pair: (pair[1].time, pair[0].cluster))
-    name, nbytes = answers[0][1].question.collective, answers[0][1].question.size
+    answers.sort(key=lambda pair: (pair[1].time, pair[0].order not in ("", "jax"), pair[0].name))
+    asked = answers[0][1].question
+    where = f"over {','.join(asked.over or asked.mesh.names)} of {mesh} on" if mesh else "over"
     return Result(
         [_row(one, a) for one, a in answers],
-        SHOWN,
-        f"{name} of {show_size(nbytes)} over {chips} chips: {IDEAL}",
+        (*SHOWN, "order", "mesh") if mesh else SHOWN,
+        f"{asked.collective} of {show_size(asked.size)} {where} {chips} chips: {IDEAL}",
         [*_notes(answers), *refused, *(_none_of(chip, chips) for chip in without if on)],
         (),
-        {"collective": name, "chips": chips, "size_bytes": nbytes, "on": list(on), "algorithm": algorithm},
+        {
+            "collective": asked.collective, "chips": chips, "size_bytes": asked.size, "on": list(on),
+            "mesh": mesh, "over": list(asked.over), "algorithm": algorithm,
+        },
         [a for _, a in answers],
-    )
+    )  # fmt: skip
+
+
+def _laid(one: Candidate, mesh: str | None, over: str | Sequence[str] | None) -> Iterator[Candidate]:
+    """The slice with every way to lay the mesh on it that makes a difference."""
+    if mesh is None:
+        yield one
+        return
+    where = cluster_named(one.cluster)
+    axes = ask.lengths(mesh)
+    names = over.replace(" ", "").split(",") if isinstance(over, str) else list(over or ())
+    for way in _layouts.layouts(where, axes, names):
+        yield replace(one, order=way.order, mesh=way.words)
 
 
 def _candidates(chips: int, on: Sequence[str]) -> tuple[list[Candidate], list[Chip]]:
@@ -154,6 +193,9 @@ def _row(one: Candidate, a: Answer) -> Row:
         "time_us": a.time * 1e6,
         "bound_us": a.bound.seconds * 1e6,
         "efficiency": a.efficiency,
+        "limit_us": a.limit.seconds * 1e6,
+        "order": one.order or None,
+        "mesh": one.mesh or None,
     }
 
 
@@ -163,20 +205,21 @@ def _notes(answers: Sequence[tuple[Candidate, Answer]]) -> list[str]:
     (best, quick), (last, slow) = answers[0], answers[-1]
     if slow.time > quick.time > 0:
         notes.append(
-            f"{best.cluster} takes {show_seconds(quick.time)}, "
-            f"{last.cluster} {slow.time / quick.time:.3g} times as long"
+            f"{best.name} takes {show_seconds(quick.time)}, "
+            f"{last.name} {slow.time / quick.time:.3g} times as long"
         )
-    if any(a.price == "steps" for _, a in answers):
+    barred = dict.fromkeys(one.name for one, a in answers if a.price == "steps")
+    if barred:
         notes.append(
-            f"price steps: a barrier after each step, for slices of more than {int(_MOST_PAIRS**0.5)} chips; "
-            "--price flows simulates them"
+            f"price steps, a barrier after each step: {', '.join(barred)}, for more than {_MOST_SENDS:,} "
+            "sends where chips are not alike; --price flows simulates them"
         )
     about: dict[str, list[str]] = {}
     for one, a in answers:
         full = memory.when(a)
         for note in (*one.notes, *([f"memory: {full}"] if full else [])):
             about.setdefault(note, []).append(one.cluster)
-    return notes + [f"{', '.join(some)}: {note}" for note, some in about.items()]
+    return notes + [f"{', '.join(dict.fromkeys(some))}: {note}" for note, some in about.items()]
 
 
 def _no_slice(chips: int, without: Sequence[Chip]) -> InputError:

@@ -85,20 +85,26 @@ def mesh_of(mesh: str | Mesh | None, cluster: Cluster, order: str = "") -> Mesh 
         return mesh
     if not isinstance(mesh, str):
         raise InputError(f"a mesh is text such as data=4,model=8, or hc.mesh(...); given: {mesh!r}")
+    axes = lengths(mesh)
+    if order and order not in ("row", "jax") and not meshes.is_axes(cluster.topology, order):
+        return meshes.from_order(cluster, axes, _chips_in(order), order)
+    return meshes.logical(cluster, axes, order)
+
+
+def lengths(mesh: str) -> list[tuple[str, int]]:
+    """Names and lengths of ``data=4,model=8``."""
     axes = []
     for item in mesh.split(","):
         name, equals, length = (part.strip() for part in item.partition("="))
         if not name or not equals or not length.isdecimal() or int(length) < 1:
             raise InputError(f"--mesh {mesh!r}: write names and lengths, as in data=4,model=8")
         axes.append((name, int(length)))
-    if order and order not in ("row", "jax"):
-        return meshes.from_order(cluster, axes, _chips_in(order), order)
-    return meshes.logical(cluster, axes, order)
+    return axes
 
 
 def _chips_in(path: str) -> list[int]:
     if not Path(path).is_file():
-        raise InputError(f"--order {path!r}: it is row, jax or a file of chip numbers, one after the other")
+        raise InputError(f"--order {path!r}: it is row, jax, axes as z,y,x or a file of chip numbers")
     words = Path(path).read_text(encoding="utf-8").replace(",", " ").split()
     if not all(w.isdecimal() for w in words):
         bad = next(w for w in words if not w.isdecimal())

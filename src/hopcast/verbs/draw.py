@@ -1,8 +1,6 @@
-"""draw: a cluster, routes on it, a schedule step by step, the load of its links."""
+"""draw: a cluster, routes on it, a schedule step by step, the load of its links, its trees, what binds it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 
 from hopcast import clusters
 from hopcast.choose import answer
@@ -14,42 +12,16 @@ from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
 from hopcast.question import is_collective
 from hopcast.read.schedule import is_schedule
-from hopcast.units import show_seconds, show_size
 
+from . import _views as views
 from . import ask
 from . import sweep as sweeps
 from ._chart import chart
+from ._cut import binding, halves
+from ._drawing import Drawing
 from .check import scheduled
 
-
-@dataclass(frozen=True)
-class Drawing:
-    """A picture that shows itself: ``str()`` is text for a terminal, a notebook shows the SVG.
-
-    Attributes:
-        text: Makes the text.
-        svg: Makes the SVG.
-    """
-
-    text: Callable[[], str]
-    svg: Callable[[], str]
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def save(self, path: str | Path) -> None:
-        """Write the picture: ``.svg``, or ``.txt`` for the text.
-
-        Raises:
-            InputError: for another suffix.
-        """
-        suffix = Path(path).suffix
-        if suffix not in (".svg", ".txt"):
-            raise InputError(f"{str(path)!r}: a picture is written as .svg or .txt")
-        Path(path).write_text(self.svg() if suffix == ".svg" else f"{self}\n", encoding="utf-8")
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": str(self)}
+__all__ = ["Drawing", "draw"]
 
 
 def draw(
@@ -58,6 +30,8 @@ def draw(
     *,
     route: tuple[str, str] | None = None,
     load: bool = False,
+    cut: bool = False,
+    trees: bool = False,
     sweep: tuple[str, str] | None = None,
     size: str | float = "1MiB",
     over: str | Sequence[str] | None = None,
@@ -78,8 +52,11 @@ def draw(
         cluster: Where the collective runs.
         route: Two chips: the link-disjoint routes between them.
         load: Bytes on each link instead of the steps.
+        cut: What binds the collective: the cut or the port of its bound. Of a cluster alone the balanced cut
+            of least capacity.
+        trees: The trees over which the parts of the array go.
         sweep: Smallest and largest size: time and busbw over size, of all algorithms if none is named.
-        size: D, for the load.
+        size: D, for the load, the cut and the trees.
         over: Axes of the collective.
         mesh: Logical axes.
         order: Of the mesh.
@@ -105,33 +82,23 @@ def draw(
         assert not isinstance(what, Schedule)
         if isinstance(what, str) and (is_schedule(what) or is_collective(what)):
             raise InputError(f"{what!r} is drawn on a cluster: hopcast draw {what} ring:8")
-        return _cluster(ask.cluster_of(what, slow, dead), route)
+        alone = ask.cluster_of(what, slow, dead)
+        return views.cut(alone, halves(alone)) if cut else _cluster(alone, route)
     if isinstance(what, Cluster) or route is not None:
         raise InputError("a route is drawn on a cluster alone: hopcast draw CLUSTER --route 3,3 0,0")
     if sweep is not None:
         return _curves(what, cluster, sweep, algorithm, over, mesh, order, root, shift, seed, slow, dead)
     q, where = ask.question(
-        what,
-        cluster,
-        size=size,
-        over=over,
-        mesh=mesh,
-        order=order,
-        root=root,
-        shift=shift,
-        seed=seed,
-        slow=slow,
-        dead=dead,
-    )
+        what, cluster, size=size, over=over, mesh=mesh, order=order, root=root, shift=shift, seed=seed,
+        slow=slow, dead=dead,
+    )  # fmt: skip
+    if cut:
+        return views.cut(where.cluster, binding(answer(q, algorithm)))
     if load:
-        a = answer(q, algorithm, "flows")
-        title = f"{q.collective} by {a.algorithm} on {where.cluster.name}"
-        caption = f"{show_size(q.size)} in {show_seconds(a.time)}; {a.bottleneck}"
-        return Drawing(
-            lambda: topology_text(where.cluster, load=a.load),
-            lambda: topology_svg(where.cluster, load=a.load, title=title, caption=caption),
-        )
+        return views.load(answer(q, algorithm, "flows"))
     made = scheduled(q, algorithm)
+    if trees:
+        return views.trees(made, where.cluster)
     return Drawing(
         lambda: schedule_text(made, steps=steps), lambda: schedule_svg(made, where.cluster, steps=steps)
     )

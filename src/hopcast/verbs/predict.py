@@ -78,6 +78,7 @@ def predict(
     matrix: _traffic.Given | None = None,
     moe: str | None = None,
     beside: str | None = None,
+    shortcut: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
     """How long a collective takes on a cluster.
@@ -105,6 +106,7 @@ def predict(
             ``tokens=4096,hidden=7168,dtype=bf16,experts=256,top=8,skew=zipf:1.0,seed=1,phase=dispatch``.
         beside: Another collective at the same time, ``all_gather:1GiB over gpu by ring``; on the command line
             ``--with``.
+        shortcut: Whether flows may use symmetry; without, every send is simulated. The answer is the same.
         progress: Called now and then with the part of a simulation that is done.
 
     Returns:
@@ -141,7 +143,7 @@ def predict(
         matrix=sent,
         words=["--moe", moe] if moe else ["--matrix", matrix] if isinstance(matrix, str) else [],
     )
-    q = replace(q, progress=progress)
+    q = replace(q, progress=progress, shortcut=shortcut)
     if beside is not None:
         return _together.result(q, where, beside, algorithm, price, combine, said)
     return _result(q, where, algorithm, price, combine, said, explain)
@@ -175,7 +177,8 @@ def _notes(a: Answer, row: Row, explain: bool) -> list[str]:
     notes = [
         f"{f['code']}: {f['text']}" + (f"\n  try: {f['try']}" if f["try"] else "") for f in row["findings"]
     ]
-    return (_explain(a) if explain else []) + stages(a) + notes
+    how = [] if a.question.shortcut or a.flows is None else [f"{a.flows.how}; {a.flows.events:,} events"]
+    return (_explain(a) if explain else []) + how + stages(a) + notes
 
 
 def _explain(a: Answer) -> list[str]:
@@ -197,6 +200,7 @@ def _explain(a: Answer) -> list[str]:
             f"by flows (no barrier, max-min fair): {show_seconds(a.flows.seconds)}, {a.flows.events} events; "
             f"{a.flows.how}"
         )
-    said.append(f"bound: {show_seconds(a.bound.seconds)} ({a.bound.kind}: {a.bound.what})")
-    said.append(f"limit with every link: {show_seconds(a.limit.seconds)} ({a.limit.kind}: {a.limit.what})")
+    for name, b in (("bound", a.bound), ("limit with every link", a.limit)):
+        tight = "; some schedule reaches this for large D" if b.tight and b.kind != "latency" else ""
+        said.append(f"{name}: {show_seconds(b.seconds)} ({b.kind}: {b.what}{tight})")
     return said

@@ -6,22 +6,27 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hopcast.choose import answer
 from hopcast.findings import find
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
+from hopcast.names import InputError
 from hopcast.predict import Answer
 from hopcast.result import Result, Row
 from hopcast.simulate import flows as engine
 from hopcast.simulate.flows import Flows
+from hopcast.simulate.noise import Noise
 from hopcast.units import show_seconds, show_size
 
-from . import ask
+from . import _uneven, ask
+from ._report import report
 
 _SHOWN_PATH = 12
 _SHOWN_LINKS = 12
+_PERCENTILES = (5, 50, 95, 99)
 
 
 def simulate(
@@ -39,13 +44,27 @@ def simulate(
     seed: int = 0,
     slow: Sequence[str] = (),
     dead: Sequence[str] = (),
+    jitter: str | float = 0.0,
+    samples: int = 1,
+    straggler: Sequence[str] = (),
+    background: Sequence[str] = (),
     shortcut: bool = True,
+    every: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
     """Run a collective by flows; one row per link that carries bytes, hottest first.
 
-    Args: as `predict`; without ``shortcut`` every send is simulated, where else symmetry may spare most of
-    them.
+    Args: as `predict`, and
+
+        jitter: ``1%`` or 0.01: the bytes of each send take (1 + 0.01 abs(z)) times as long, z close to a
+            normal number of variance 1, drawn for each send by itself from the seed.
+        samples: Runs with jitter, each with other numbers; rows and notes are of the first, percentiles of
+            all.
+        straggler: Ranks that start late, ``3,3=10us``, or send more slowly, ``3,3=2x``.
+        background: Other traffic, which is served first: ``20%`` of every link, or ``0,0:3,3=10GB/s`` along
+            the route between two chips and back (``>``: one way).
+        shortcut: Without, every send is simulated, where else symmetry may spare most of them.
+        every: Keep the times of all sends, as `trace` needs.
 
     Returns:
         Rows of link, src, dst, bytes, busy_us and utilization (busy part of the whole time); the notes
@@ -55,10 +74,18 @@ def simulate(
     >>> r = simulate("all_gather", "ring:4,bandwidth=45GB/s,latency=0", size="4MiB", algorithm="ring")
     >>> len(r), r.rows[0]["utilization"]
     (4, 1.0)
+    >>> slow = {"size": "4MiB", "algorithm": "ring", "straggler": ["2=2x"]}
+    >>> late = simulate("all_gather", "ring:4,bandwidth=45GB/s,latency=0", **slow)
+    >>> late.inputs["time_us"] / late.inputs["rated_us"]
+    2.0
     """
+    straggler, background, slow, dead = (
+        [f] if isinstance(f, str) else list(f) for f in (straggler, background, slow, dead)
+    )
+    there = _uneven.background(ask.cluster_of(cluster, slow, dead), background)
     q, where = ask.question(
         collective,
-        cluster,
+        there,
         size=size,
         over=over,
         mesh=mesh,
@@ -67,12 +94,30 @@ def simulate(
         shift=shift,
         seed=seed,
         per_rank=per_rank,
-        slow=slow,
-        dead=dead,
+        words=[w for key, many in (("--slow", slow), ("--dead", dead)) for one in many for w in (key, one)],
     )
-    a = answer(replace(q, progress=progress), algorithm, "flows")
-    assert a.flows is not None
-    flows = a.flows if shortcut or a.flows.detailed else _whole(a, shortcut=False)
+    uneven = _uneven.noise(there.topology, jitter, straggler, seed)
+    runs = _uneven.samples(samples, uneven)
+    a = answer(replace(q, progress=progress, shortcut=shortcut), algorithm, "flows")
+    rated, times = a.time, np.zeros(0)
+    if uneven is not None:
+        a, times = _with_noise(a, uneven, runs, every)
+    elif every and a.flows is not None and not a.flows.detailed:
+        a = replace(a, flows=_run(a, None, True))
+    said = [_spread(uneven, times, rated)] if uneven is not None else []
+    said += (
+        [f"other traffic takes {' and '.join(background)}; bounds are of what is left"] if background else []
+    )
+    inputs = dict(ask.understood(q))
+    if uneven is not None:
+        inputs |= {"rated_us": rated * 1e6, "samples": runs}
+        inputs |= {f"p{p}_us": float(np.percentile(times, p)) * 1e6 for p in _PERCENTILES if runs > 1}
+    return _result(a, said, inputs, where.warnings)
+
+
+def _result(a: Answer, said: list[str], inputs: Row, warnings: Sequence[str]) -> Result:
+    q, flows = a.question, a.flows
+    assert flows is not None
     title = (
         f"{q.collective} of {show_size(q.size)} on {q.cluster.name} by {a.algorithm}: "
         f"{show_seconds(a.time)}, "
@@ -80,11 +125,12 @@ def simulate(
     )
     notes = [
         f"{flows.how}, {flows.events:,} events",
+        *said,
+        *report(a, flows),
         _path(a, flows),
         *(f"{f.code}: {f.text}" for f in find(a)),
     ]
-    inputs = {
-        **ask.understood(q),
+    inputs |= {
         "algorithm": a.algorithm,
         "time_us": a.time * 1e6,
         "bound_us": a.bound.seconds * 1e6,
@@ -93,16 +139,39 @@ def simulate(
         "how": flows.how,
     }
     notes = [n for n in notes if n]
-    return Result(
-        _links(a, flows), (), title, notes, [*where.warnings, *a.notes], inputs, a, most=_SHOWN_LINKS
-    )
+    return Result(_links(a, flows), (), title, notes, [*warnings, *a.notes], inputs, a, most=_SHOWN_LINKS)
 
 
-def _whole(a: Answer, shortcut: bool = True) -> Flows:
-    """The same flows with the times of all sends."""
+def _run(a: Answer, uneven: Noise | None, detail: bool) -> Flows:
+    """The answer's schedule once more."""
+    q = a.question
     return engine.simulate(
-        a.schedule, a.question.cluster, a.question.size, shortcut=shortcut, progress=a.question.progress
+        a.schedule, q.cluster, q.size, shortcut=q.shortcut, detail=detail, progress=q.progress, uneven=uneven
     )
+
+
+def _with_noise(a: Answer, uneven: Noise, runs: int, every: bool) -> tuple[Answer, npt.NDArray[np.float64]]:
+    """The answer of the first sample, and the time of each."""
+    assert a.flows is not None
+    first = _run(a, uneven, every or a.flows.detailed)
+    others = (_run(a, replace(uneven, sample=i), False).seconds for i in range(1, runs))
+    times = np.array([first.seconds, *others])
+    time, latency = first.seconds, first.critical_latency()
+    notes = (first.note,) if first.note else ()
+    return replace(a, flows=first, notes=notes, time=time, latency=latency, bandwidth=time - latency), times
+
+
+def _spread(uneven: Noise, times: npt.NDArray[np.float64], rated: float) -> str:
+    """How far the times lie from the rated one, in words."""
+    said = [f"jitter {uneven.jitter:.2%} with seed {uneven.seed}"] if uneven.jitter else []
+    said += [f"{len(uneven.late)} late"] if uneven.late else []
+    said += [f"{len(uneven.slow)} slow"] if uneven.slow else []
+    about = f"as rated {show_seconds(rated)}; {', '.join(said)}: "
+    if len(times) == 1:
+        return f"{about}{show_seconds(float(times[0]))} ({times[0] / rated - 1:+.2%})"
+    at = {p: float(np.percentile(times, p)) for p in _PERCENTILES}
+    parts = (f"p{p} {show_seconds(t)} ({t / rated - 1:+.2%})" for p, t in at.items())
+    return f"{about}{', '.join(parts)} of {len(times):,} samples; the rest is of the first of them"
 
 
 def _links(a: Answer, flows: Flows) -> list[Row]:
@@ -110,16 +179,22 @@ def _links(a: Answer, flows: Flows) -> list[Row]:
     used = np.flatnonzero(flows.load)
     busy = flows.load[used] / topology.bandwidth[used]
     order = np.lexsort((used, -busy))
+    used, busy = used[order], busy[order]
+    ends = [c[used].tolist() for c in (topology.src, topology.dst)]
+    place = {v: topology.place(v) for v in {*ends[0], *ends[1]}}
+    axes = [topology.axes[i].name for i in topology.axis[used].tolist()]
+    part = np.minimum(busy / flows.seconds, 1.0)
+    columns = (axes, *ends, flows.load[used].tolist(), (busy * 1e6).tolist(), part.tolist())
     return [
         {
-            "link": topology.link_name(int(used[i])),
-            "src": topology.place(int(topology.src[used[i]])),
-            "dst": topology.place(int(topology.dst[used[i]])),
-            "bytes": float(flows.load[used[i]]),
-            "busy_us": float(busy[i]) * 1e6,
-            "utilization": min(float(busy[i]) / flows.seconds, 1.0),
+            "link": f"{axis} {place[src]}>{place[dst]}",
+            "src": place[src],
+            "dst": place[dst],
+            "bytes": load,
+            "busy_us": time,
+            "utilization": share,
         }
-        for i in order
+        for axis, src, dst, load, time, share in zip(*columns, strict=True)
     ]
 
 
@@ -146,9 +221,16 @@ def trace(a: Answer) -> str:
     """The simulation as a Chrome / Perfetto trace: one process per source, one thread per lane, microseconds.
 
     Source: the Trace Event Format (complete events).
+
+    Raises:
+        InputError: if the sends are too many for their times to have been kept.
     """
     assert a.flows is not None
-    flows = a.flows if a.flows.detailed else _whole(a)
+    flows = a.flows
+    if not flows.detailed:
+        raise InputError(
+            f"a trace lists every send, and these are too many ({flows.how}); take a smaller cluster"
+        )
     topology = a.question.cluster.topology
     events: list[dict[str, Any]] = [
         {

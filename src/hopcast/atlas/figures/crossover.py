@@ -1,13 +1,12 @@
 """Which algorithm is fastest at which size: time and bus bandwidth over the size of an all_reduce."""
 
-import itertools
 from dataclasses import replace
 
 from hopcast import algorithms
 from hopcast.atlas import Fact, Figure, Numbers, Picture
 from hopcast.atlas._timing import cluster_of
 from hopcast.draw.boxes import Box
-from hopcast.draw.charts import Curve, Scale, evenly, plot, powers
+from hopcast.draw.charts import Curve, Scale, crossings, evenly, plot, powers
 from hopcast.draw.sketch import Sketch
 from hopcast.ir.collective import busbw_factor
 from hopcast.names import InputError
@@ -121,14 +120,7 @@ def draw(numbers: Numbers) -> Picture:
 
 def crossing(found: dict[str, list[float]]) -> list[tuple[str, str, float]]:
     """Where the fastest algorithm changes: the one before, the one after, and the size between samples."""
-    best = [min(found, key=lambda name: (found[name][i], name)) for i in range(len(_SIZES))]
-    out = []
-    for i, (a, b) in enumerate(itertools.pairwise(best)):
-        if a != b:
-            first, second = found[a][i] - found[b][i], found[a][i + 1] - found[b][i + 1]
-            part = first / (first - second)
-            out.append((a, b, _SIZES[i] + part * (_SIZES[i + 1] - _SIZES[i])))
-    return out
+    return crossings(_SIZES, found)
 
 
 FIGURES = (

@@ -1,0 +1,64 @@
+"""SimGrid as a peer: its program is compiled once, and run on files of export.py.
+
+SimGrid's Python package builds from source for a quarter of an hour and more; Debian and Ubuntu have the C++
+library, which is also the faster peer.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BUILT = HERE.parent.parent / "out" / "peers"
+GET = "apt-get install g++ libsimgrid-dev"
+
+
+def missing() -> str:
+    """What it lacks on this machine; empty if nothing."""
+    if shutil.which("g++") is None:
+        return f"no g++; {GET}"
+    if not version():
+        return f"no SimGrid headers; {GET}"
+    return ""
+
+
+def version() -> str:
+    """Of the library, ``3.32.0``; empty where there is none."""
+    asked = subprocess.run(
+        ["g++", "-E", "-dM", "-x", "c++", "-"],
+        input="#include <simgrid/version.h>", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    parts = (re.search(rf"SIMGRID_VERSION_{p} (\d+)", asked.stdout) for p in ("MAJOR", "MINOR", "PATCH"))
+    return ".".join(p[1] for p in parts if p)
+
+
+def program() -> Path:
+    """The compiled program, made again when its source or the library changes."""
+    source = HERE / "simgrid.cpp"
+    made_of = source.read_bytes() + version().encode()
+    path = BUILT / f"simgrid-{hashlib.sha256(made_of).hexdigest()[:12]}"
+    if not path.exists():
+        BUILT.mkdir(parents=True, exist_ok=True)
+        # Under another name first: two test processes may build at once.
+        fresh = path.with_suffix(f".{os.getpid()}")
+        subprocess.run(
+            ["g++", "-O2", "-std=c++17", str(source), "-o", str(fresh), "-lsimgrid"],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        fresh.rename(path)
+    return path
+
+
+def command(file: Path) -> list[str]:
+    """The words that run a file; without a word of the log."""
+    return [str(program()), str(file), "--log=root.thres:error"]
+
+
+def seconds(file: Path, *words: str) -> float:
+    """Simulated seconds of a file."""
+    ran = subprocess.run([*command(file), *words], check=True, capture_output=True, text=True)
+    return float(json.loads(ran.stdout)["seconds"])

@@ -1,0 +1,111 @@
+"""How seconds grow with ranks, of several tools on the same work: a panel for each kind, one scale."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hopcast.names import InputError
+from hopcast.units import show_seconds
+
+from .boxes import Box
+from .charts import Curve, Scale, plot, powers
+from .sketch import Sketch
+from .svg import OVER
+
+_WIDE, _HIGH, _APART = 230.0, 250.0, 390.0
+_COLUMNS = 3
+Rows = Sequence[Mapping[str, Any]]
+
+
+def scaling_svg(results: Mapping[str, Any], *, what: str = "cpu_s", title: str = "Time over ranks") -> str:
+    """Charts of seconds over ranks, both in equal factors, side by side.
+
+    Args:
+        results: A file of results of `make bench`: ``rows`` with ``section`` (the kind of work), ``tool``,
+            ``ranks`` and seconds under the key ``what``, or a ``note`` that says why there are none; and
+            ``date``, ``machine`` and ``versions``, which stand above the charts.
+        what: Whose seconds: ``cpu_s`` of the whole process, ``wall_s`` or ``inside_s``.
+        title: Headline.
+
+    Returns:
+        An SVG file that stands alone.
+
+    Raises:
+        InputError: if no kind of work has two measured sizes.
+
+    >>> rows = [{"section": "ring", "tool": "a", "ranks": n, "cpu_s": n / 100} for n in (10, 100)]
+    >>> "100 ms" in scaling_svg({"rows": rows, "date": "2026-11-29"})
+    True
+    """
+    rows = [r for r in results["rows"] if r.get("ranks")]
+    sections = [s for s in dict.fromkeys(r["section"] for r in rows) if _grows(_of(rows, s), what)]
+    if not sections:
+        raise InputError("no kind of work is measured for two numbers of ranks or more; measure curves first")
+    rows = [r for r in rows if r["section"] in sections]
+    tools = list(dict.fromkeys(r["tool"] for r in rows))
+    seconds = [float(r[what]) for r in rows if r.get(what)]
+    low, high = min(seconds) / 1.6, max(seconds) * 2.2
+    up = Scale("", low, high, powers(low, high, 10), show_seconds)
+    canvas = Sketch()
+    for k, section in enumerate(sections):
+        row, column = divmod(k, _COLUMNS)
+        left, top = 60 + column * _APART, row * (_HIGH + 84)
+        _chart(canvas, Box(left, top, left + _WIDE, top + _HIGH), _of(rows, section), what, up, tools)
+        canvas.text(left, top - 8, section, size=11, cls="bold", anchor="start")
+    notes = [f"{_MEANS.get(what, what)}, median of several runs; the same schedules on the same machine."]
+    return canvas.finish(title, _measured_on(results), [*notes, *_stopped(rows, what)])
+
+
+_MEANS = {
+    "cpu_s": "Seconds of CPU time of the whole process",
+    "wall_s": "Seconds of the whole process by the clock",
+    "inside_s": "Seconds of CPU time in a process that is already running",
+}
+
+
+def _measured_on(results: Mapping[str, Any]) -> str:
+    """Date, machine and versions in a line."""
+    machine, versions = results.get("machine", {}), results.get("versions", {})
+    said = [str(results.get("date", ""))]
+    if machine:
+        said.append(f"{machine['cores']} cores of {machine['cpu']}, {machine['memory_GiB']:g} GiB")
+    said += [f"{name} {version}" for name, version in versions.items() if version]
+    return "; ".join(s for s in said if s)
+
+
+def _of(rows: Rows, section: str) -> Rows:
+    return [r for r in rows if r["section"] == section]
+
+
+def _grows(rows: Rows, what: str) -> bool:
+    return len({r["ranks"] for r in rows if r.get(what)}) > 1
+
+
+def _chart(canvas: Sketch, box: Box, rows: Rows, what: str, up: Scale, tools: Sequence[str]) -> None:
+    """One kind of work: a curve for each tool, a cross where one was stopped."""
+    ranks = sorted({int(r["ranks"]) for r in rows})
+    across = Scale("ranks", ranks[0], ranks[-1], ranks, lambda v: f"{v:,.0f}")
+    curves = []
+    for i, tool in enumerate(tools):
+        mine = sorted((int(r["ranks"]), float(r[what])) for r in rows if r["tool"] == tool and r.get(what))
+        if mine:
+            xs, ys = zip(*mine, strict=True)
+            curves.append(Curve(tool, xs, ys, 6 + i, range(len(xs))))
+    plot(canvas, box, curves, across, up)
+    for i, tool in enumerate(tools):
+        gave_up = min((int(r["ranks"]) for r in rows if r["tool"] == tool and not r.get(what)), default=0)
+        if gave_up and any(c.name == tool for c in curves):
+            x = box.left + (box.right - box.left) * across.at(gave_up)
+            y = box.top + 9 + 11 * i
+            for way in (1, -1):
+                line = ((x - 4, y - 4 * way), (x + 4, y + 4 * way))
+                canvas.line(line, f"s{1 + i % 6}", width=2.2, layer=OVER)
+
+
+def _stopped(rows: Rows, what: str) -> list[str]:
+    """Who was stopped first where, and why."""
+    first: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for row in sorted(rows, key=lambda r: int(r["ranks"])):
+        if not row.get(what):
+            first.setdefault((row["tool"], row["section"]), row)
+    said = [f"{t} at {int(r['ranks']):,} ranks of {s} ({r['note']})" for (t, s), r in first.items()]
+    return [f"A cross is where one was stopped: {'; '.join(said)}."] if said else []

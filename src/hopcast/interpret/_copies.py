@@ -1,0 +1,76 @@
+"""Schedules that only copy: a chunk is the same value wherever it is, so all there is to know is where.
+
+Nothing is said of what is wrong: what is not proved here may still be right, and is followed with tokens.
+"""
+
+import numpy as np
+
+from hopcast.ir.collective import ALL
+from hopcast.ir.schedule import Schedule
+
+from ._cells import one_by_one, start
+
+_MOST = 2**30  # cells, 5 bytes each
+
+
+def prove(schedule: Schedule) -> bool:
+    """Whether the schedule is known to compute its collective, by copies alone."""
+    task = schedule.collective
+    if task.reduces or not task.chunks:
+        return False
+    if ALL not in (task.goal[0], task.origin[0]) and _one_at_a_time(schedule):
+        return True
+    return schedule.vertices * schedule.chunks <= _MOST and _everywhere(schedule)
+
+
+def _one_at_a_time(schedule: Schedule) -> bool:
+    """Every chunk goes from holder to holder, once a step at most, and ends where it must be.
+
+    Cost: a cell for each chunk, and some 30 ns a send.
+    """
+    task, groups, chunks = schedule.collective, schedule.groups.astype(np.int64), schedule.chunks
+    if (task.goal == ALL).any() or (task.origin == ALL).any():
+        return False
+    whose = np.full(schedule.vertices, -1, np.int64)
+    whose[groups] = np.arange(len(groups))[:, None]
+    holder = groups[:, task.origin].astype(np.int32).ravel()
+    for rows in schedule.steps():
+        src, dst, chunk, op = one_by_one(rows, chunks)
+        if len(groups) > 1:
+            chunk = chunk + whose[src] * chunks
+        if (
+            op.any()
+            or (whose[src] < 0).any()
+            or (whose[src] != whose[dst]).any()
+            or (holder[chunk] != src).any()
+        ):
+            return False
+        np.add.at(holder, chunk, dst - src)  # what is sent twice ends up elsewhere
+        if (holder[chunk] != dst).any():
+            return False
+    return bool((holder.reshape(len(groups), -1) == groups[:, task.goal]).all())
+
+
+def _everywhere(schedule: Schedule) -> bool:
+    """A chunk is only sent by who holds it, no cell is written twice in a step, and all goals are met.
+
+    Cost: a cell for each vertex and chunk, and some 40 ns a send.
+    """
+    chunks = schedule.chunks
+    held = np.zeros(schedule.vertices * chunks, bool)
+    stamp = np.zeros(len(held), np.int32)
+    vertex, chunk = start(schedule)
+    held[vertex * chunks + chunk] = True
+    for rows in schedule.steps():
+        src, dst, chunk, op = one_by_one(rows, chunks)
+        order = np.arange(len(chunk), dtype=np.int32)
+        cell = dst * np.int64(chunks) + chunk
+        stamp[cell] = order
+        if op.any() or not held[src * np.int64(chunks) + chunk].all():
+            return False
+        if (stamp[cell] != order).any():
+            return False
+        held[cell] = True
+    task, on_groups = schedule.collective, held.reshape(-1, chunks)[schedule.groups]
+    one = np.flatnonzero(task.goal != ALL)
+    return bool(on_groups[:, :, task.goal == ALL].all() and on_groups[:, task.goal[one], one].all())
