@@ -14,7 +14,7 @@ from hopcast.draw.charts import Curve, Scale, plot, powers
 from hopcast.draw.sketch import Sketch
 from hopcast.units import show_seconds
 
-WIDE, HIGH, APART = 300.0, 230.0, 190.0
+WIDE, HIGH, APART = 300.0, 230.0, 120.0
 TOOLS = ("hopcast", "SimGrid", "simpy")
 
 

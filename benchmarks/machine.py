@@ -13,7 +13,7 @@ from peers import simgrid
 
 ABOUT = {
     "section": "speed, targets, table, or the name of a curve",
-    "work": "what is asked; of the same name in every tool",
+    "work": "what is asked",
     "tool": "hopcast, SimGrid, simpy",
     "ranks": "of one group",
     "sends": "of the whole schedule",
@@ -22,10 +22,15 @@ ABOUT = {
     "cpu_s": "its seconds of CPU time, median; a peer's include reading the schedule, not exporting it",
     "inside_s": "CPU seconds of the answer in a process that is already running, median",
     "MiB": "most memory resident of the whole process, median",
-    "times_cpu_s": "cpu_s over hopcast's of the same work; so are times_inside_s and times_MiB",
+    "times_cpu_s": "cpu_s over hopcast's of the same work",
+    "times_inside_s": "the same of inside_s",
+    "times_MiB": "the same of MiB",
+    "target_s": "seconds by the clock that wall_s should not exceed on two idle cores",
+    "target_MiB": "the same of MiB",
+    "of_target": "wall_s over target_s",
     "difference": "of time_us from hopcast's, relative",
     "sensitivity": "how far hopcast's own time_us moves, relative, when links change by 1e-13",
-    "note": "why there is no answer, or what to know about it; null where there is nothing to say",
+    "note": "why there is no answer: what is missing, or what the run was stopped for",
 }
 
 

@@ -249,6 +249,23 @@ def test_a_slow_link_is_used_for_what_it_carries():
     assert hc.predict("all_gather", "mesh:4x4,bandwidth=45GB/s", **asked).rows[0]["algorithm"] == "forest"
 
 
+@pytest.mark.parametrize(("text", "slack"), [("dgx-h100:4", 0.75), ("mi300x:2", 0.9)])
+def test_a_dead_nic_costs_what_it_must_and_not_what_it_costs_rings(text, slack):
+    whole = cluster(text)
+    ends = whole.topology.src, whole.topology.dst
+    nic = np.flatnonzero((whole.topology.axis == 0) & ((ends[0] == 0) | (ends[1] == 0)))
+    where = slowed(whole, nic.tolist(), 0.0)
+    mine = everyone(where)
+    schedule = laid("all_gather", where, mine)
+    check(schedule)
+    assert steps(schedule, where, GIB).load[nic].max() == 0
+    took = simulate(schedule, where, GIB, detail=False).seconds
+    assert took <= GIB / best_rate(where.topology, mine.all_groups[0]).algbw / slack
+    other = algorithms.get("hierarchical").build("all_gather", mine, Hint(GIB, max(mine.latency)))
+    by_levels = lay(other, mine.all_groups, where.topology.vertices, mine.hubs)
+    assert took < 0.75 * simulate(by_levels, where, GIB, detail=False).seconds
+
+
 def one_way_ring(chips: int) -> Cluster:
     """Chips of which each reaches only the next, every other link twice as fast."""
     at = np.arange(chips, dtype=np.int32)

@@ -27,7 +27,10 @@ from hopcast.simulate import flows
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import chart  # noqa: E402
+import machine  # noqa: E402
 from peers import export, simgrid  # noqa: E402
+from process import measure  # noqa: E402
 
 LINKS = "bandwidth=45GB/s,latency=1us"
 MIB = 2**20
@@ -104,6 +107,7 @@ def everything(grid):
                 yield f"{collective} {name}", build(collective, name, where)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", GRIDS)
 def test_every_algorithm_takes_the_time_that_simgrid_says(grid, tmp_path):
     where, seen = cluster(grid, W, HOP), set()
@@ -209,3 +213,36 @@ def test_the_naive_model_gives_the_same_time(collective, text, algorithm, size, 
     command = [sys.executable, str(ROOT / "benchmarks" / "peers" / "naive.py"), str(file)]
     ran = subprocess.run(command, check=True, capture_output=True, text=True)
     assert json.loads(ran.stdout)["seconds"] * 1e6 == pytest.approx(us, abs=1e-4)
+
+
+def test_a_process_over_a_limit_is_stopped_and_says_why():
+    loop = [sys.executable, "-c", "while True: pass"]
+    assert measure(loop, cpu_s=1).stopped == "over 1 s"
+    assert measure([sys.executable, "-c", "bytearray(2**32)"], mib=1024).stopped == "over 1 GiB"
+    with pytest.raises(RuntimeError, match="no such thing"):
+        measure([sys.executable, "-c", "raise SystemExit('no such thing')"])
+    used = measure([sys.executable, "-c", "x = bytearray(10**8); print('done')"])
+    assert (used.out, used.stopped) == ("done\n", "")
+    assert 95 < used.MiB < 200
+
+
+RECORDED = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
+def test_recorded_results_agree_and_explain_every_key(path):
+    results = json.loads(path.read_text(encoding="utf-8"))
+    assert results["about"] == machine.ABOUT
+    assert {"date", "machine", "versions", "options"} <= set(results)
+    sensitive = {r["work"] for r in results["rows"] if r.get("sensitivity", 0) > SAME}
+    for row in results["rows"]:
+        assert set(row) <= set(machine.ABOUT)
+        assert ("note" in row) != ("cpu_s" in row), row
+        if row.get("tool") == "SimGrid" and "note" not in row and row["work"] not in sensitive:
+            assert row["difference"] < SAME, row
+
+
+def test_the_chart_is_of_the_recorded_results():
+    results = json.loads((ROOT / "benchmarks" / "results" / "curves.json").read_text(encoding="utf-8"))
+    drawn = (ROOT / "benchmarks" / "results" / "curves.svg").read_text(encoding="utf-8")
+    assert drawn == chart.svg(results)

@@ -33,7 +33,7 @@ class Ground:
     kept: float
 
 
-@functools.lru_cache(maxsize=128)
+@functools.lru_cache(maxsize=256)
 def of(wiring: Wiring, turned: bool, count: int) -> Ground:
     """The ground of so many trees of each rank, or with 0 of as many as reach the optimum.
 

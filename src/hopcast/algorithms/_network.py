@@ -44,7 +44,7 @@ def of(group: Group) -> Wiring | str:
     return _of(group.cluster, key.shape, key.tobytes())
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=128)
 def _of(cluster: Cluster, shape: tuple[int, int], key: bytes) -> Wiring | str:
     topology, groups = cluster.topology, np.frombuffer(key, np.int32).reshape(shape)
     if topology.half_duplex:

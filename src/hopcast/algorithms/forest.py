@@ -39,7 +39,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {"trees": (), "pieces": ()}
 MOST_RANKS, MOST_UNASKED = 256, 64
 _MOST_SENDS = 100_000
 _PACKINGS, _FEW_EDGES = 8, 8_000  # packings tried, and edges of all of them together
-_LEAST = 0.9  # of the optimum, where a machine's routes do not allow every way over switches
+_LEAST = 0.9  # of the optimum, unless asked; a machine's routes do not allow every way over switches
 _COUNTS = 1, 0  # trees of each rank that are tried; 0: as many as reach the optimum
 _CLEARLY = 1.03  # how much longer few trees may take
 
@@ -79,11 +79,11 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     if collective == "all_reduce" and not wiring.mirrored:
         return "not every link has its like the other way, so sums and copies take different trees"
     ways = (False,) if wiring.mirrored else (False, True)
-    asked = int(option(OPTIONS, hint, "trees") or 0)
+    asked = option(OPTIONS, hint, "trees")
     kept = 0.0
-    for count in (asked,) if asked else _COUNTS:
+    for count in (int(asked),) if asked else _COUNTS:
         kept = max(kept, min(_ground.of(wiring, turned, count).kept for turned in ways))
-        if kept >= _LEAST:
+        if kept >= _LEAST or (asked and kept):
             return None
     return f"trees over the routes between its ranks reach only {100 * kept:.3g} % of the optimum"
 
@@ -123,7 +123,7 @@ class _Plan:
     kept: float
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=128)
 def _plan(wiring: _network.Wiring, turned: bool, count: int, seed: int = 0) -> _Plan:
     """The trees of several packings that fill a pipeline soonest."""
     plan = _packed(wiring, turned, count, _PACKINGS * seed)

@@ -193,11 +193,17 @@ def _balanced(rows: Longs, columns: Longs, fits: Bools) -> Floats:
     Source: Sinkhorn and Knopp 1967, Concerning nonnegative matrices and doubly stochastic matrices.
     """
     amounts = fits.astype(np.float64)
-    for k in range(_BALANCING):
-        for axis, sums in ((1, rows[:, None]), (0, columns[None])):
+    both = (1, rows[:, None].astype(float)), (0, columns[None].astype(float))
+    for _ in range(_BALANCING):
+        before = amounts.copy()
+        for axis, sums in both:
             now = amounts.sum(axis, keepdims=True)
-            factor = np.divide(sums, now, out=np.zeros_like(now), where=now > 0)
-            amounts *= np.minimum(factor, 1.0) if k == _BALANCING - 1 else factor
+            amounts *= np.divide(sums, now, out=np.zeros_like(now), where=now > 0)
+        if np.allclose(before, amounts, rtol=1e-9, atol=0):
+            break
+    for axis, sums in both:
+        now = amounts.sum(axis, keepdims=True)
+        amounts *= np.minimum(np.divide(sums, now, out=np.zeros_like(now), where=now > 0), 1.0)
     return amounts
 
 

@@ -131,8 +131,7 @@ def is_optimum(task: Task, binding: Set[str], in_network: bool) -> bool:
     all_reduce (Nash-Williams 1961).
     """
     network, parts = task.network, task.parts
-    solved = task.is_plain or (_fits(task) and task.is_apart)
-    if not solved or network.shared or not _is_simple(parts):
+    if network.shared or not _is_simple(parts) or not (task.is_plain or _is_searched(task)):
         return False
     switches = network.topology.vertices > network.topology.chips
     if parts.summed_everywhere:
@@ -226,6 +225,13 @@ def pairs_of(task: Task) -> tuple[Longs, Floats]:
     wanted[np.arange(len(sources)), sources] = 0.0
     busy = wanted.any(1)
     return sources[busy], wanted[busy]
+
+
+def _is_searched(task: Task) -> bool:
+    """Whether every component was searched for what binds it."""
+    parts = task.parts
+    of_all = bool(np.all(parts.copied_from > 0) or np.all(parts.summed_at > 0))
+    return _fits(task) and task.is_apart and (of_all or not any(_is_settled(task, p) for p in _parts(task)))
 
 
 def _is_settled(task: Task, part: _Part) -> bool:

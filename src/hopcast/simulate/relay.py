@@ -20,6 +20,7 @@ from hopcast.ir.schedule import Orbit, Schedule
 from hopcast.ir.topology import Floats
 from hopcast.routing import routes
 
+from . import relay_line
 from .arcs import earlier
 from .network import Longs
 from .noise import Noise, Words, pair_keys, turn_keys
@@ -96,6 +97,9 @@ def relay(
     plan = _plan(schedule, orbit, ways, way, volume, gamma, noise)
     if plan.lag.shape[1] == 1:
         return Relayed(*_alone(plan), load, len(way))
+    short = relay_line.go(plan, progress)
+    if short is not None:
+        return Relayed(*short, load, len(way))
     try:
         from .relay_engine import go  # compiled; not needed where all ranks take the same times
     except ImportError:
