@@ -14,7 +14,7 @@ from hopcast.draw.charts import Curve, Scale, plot, powers
 from hopcast.draw.sketch import Sketch
 from hopcast.units import show_seconds
 
-WIDE, HIGH, APART = 300.0, 230.0, 120.0
+WIDE, HIGH, APART = 300.0, 230.0, 150.0
 TOOLS = ("hopcast", "SimGrid", "simpy")
 
 
@@ -40,7 +40,7 @@ def svg(results: dict[str, Any]) -> str:
         "4 GiB, and was stopped.",
         f"{machine['cores']} cores of {machine['cpu']}, {results['date'][:10]}.",
     ]
-    return canvas.finish("Time to an answer", "the same schedules, the same answers", notes)
+    return canvas.finish("Time to an answer", "hopcast beside other simulators on the same schedules", notes)
 
 
 def _curve(rows: list[dict[str, Any]], tool: str, kind: int) -> list[Curve]:

@@ -27,7 +27,7 @@ SECTIONS = ("speed", "targets", "table", "curves")
 TITLES = {
     "speed": "Speed: whole processes, building and checking, medians",
     "targets": "Targets: whole processes of predict --price flows",
-    "table": "Peers: the same schedules, the same answers",
+    "table": "Peers: the same schedules on the same links",
     "curves": "Peers: scaling",
 }
 COLUMNS = {

@@ -21,7 +21,7 @@ KEYS = {
     "route": "src dst hops disjoint_routes latency_us bandwidth_us time_us",
     "bisect": "one_way_GBps both_ways_GBps",
     "check": "collective algorithm ranks valid rank chunk step reason",
-    "advise": "cluster wraps algorithm time_us bound_us efficiency type price",
+    "advise": "cluster wraps algorithm time_us bound_us efficiency type price limit_us order mesh",
     "sweep": "size_bytes count type redop root algorithm time_us algbw_GBps busbw_GBps bound_us",
 }
 

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import chart  # noqa: E402
 import machine  # noqa: E402
-from peers import export, simgrid  # noqa: E402
+from peers import cases, compare, export, simgrid  # noqa: E402
 from process import measure  # noqa: E402
 
 LINKS = "bandwidth=45GB/s,latency=1us"
@@ -242,7 +242,31 @@ def test_recorded_results_agree_and_explain_every_key(path):
             assert row["difference"] < SAME, row
 
 
+@pytest.mark.golden
 def test_the_chart_is_of_the_recorded_results():
-    results = json.loads((ROOT / "benchmarks" / "results" / "curves.json").read_text(encoding="utf-8"))
-    drawn = (ROOT / "benchmarks" / "results" / "curves.svg").read_text(encoding="utf-8")
-    assert drawn == chart.svg(results)
+    path = ROOT / "benchmarks" / "results" / "curves.svg"
+    drawn = chart.svg(json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
+    if os.environ.get("HOPCAST_GOLDEN") == "write":
+        path.write_text(drawn, encoding="utf-8")
+    assert drawn == path.read_text(encoding="utf-8")
+
+
+def test_who_is_missing_or_was_stopped_is_named_and_larger_cases_are_not_tried(monkeypatch):
+    took = {"time_us": 2.0, "cpu_s": 3.0, "wall_s": 3.0, "inside_s": 0.5, "MiB": 40.0}
+
+    def small_ones(case, folder, limits):
+        return dict(took) if case.schedule.ranks < 8 else {"note": "over 30 s"}
+
+    tools = [
+        compare.Tool("hopcast", "", lambda case, folder, limits: took | {"cpu_s": 1.5, "time_us": 2.5}),
+        compare.Tool("one", "", small_ones),
+        compare.Tool("other", "no such thing; apt-get install it", small_ones),
+    ]
+    monkeypatch.setattr(compare, "tools", lambda: tools)
+    curve = [cases.ring(n) for n in (4, 8, 16)]
+    found = list(compare.rows(curve, "a curve", compare.Limits(), lambda said: None))
+    assert [r["tool"] for r in found] == ["hopcast", "one", "other"] * 3
+    assert (found[1]["difference"], found[1]["times_cpu_s"]) == (pytest.approx(0.2), 2.0)
+    assert found[4]["note"] == "over 30 s"
+    assert found[7]["note"] == "not tried: 8 ranks took over 30 s"
+    assert {r["note"] for r in found[2::3]} == {"no such thing; apt-get install it"}

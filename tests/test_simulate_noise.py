@@ -34,6 +34,7 @@ def same(fast, slow, rel=1e-9):
         np.testing.assert_allclose(getattr(fast, column), getattr(slow, column), rtol=rel, atol=1e-18)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grid", "noise"), [*(("5w", n) for n in NOISES), ("3wx4", NOISES[4]), ("switch:4", NOISES[4])], ids=str
 )
@@ -85,6 +86,7 @@ def test_a_ring_of_64_takes_the_same_times_as_the_reference():
     assert short.latency == pytest.approx(slow.critical_latency(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_ring_longer_than_the_times_that_are_kept():
     where, noise = cluster("600w", W, HOP), Noise(0.02, late={7: 1e-4})
     made = build("all_reduce", "ring", where)
@@ -185,6 +187,7 @@ def test_other_traffic_takes_its_part_of_links():
     for words, gone in ((["1>3=10GB/s"], 10), (["1:3=25%"], 10), (["10%", "3:1=6GB/s"], 10)):
         slow = simulate("all_gather", where, **about, background=words)
         assert slow.inputs["time_us"] == pytest.approx(base.inputs["time_us"] / (1 - gone / 40)), words
+        assert not any(n.startswith("slow_link") for n in slow.notes)
     back = simulate("all_gather", where, **about, background=["3>1=10GB/s"])
     assert back.inputs["time_us"] == pytest.approx(base.inputs["time_us"])
 
@@ -226,6 +229,7 @@ def test_what_was_asked_is_in_the_output():
     assert "of 9 samples" in many.out
     assert "other traffic takes 10%" in many.out
     inputs = json.loads(run(*words, "--samples", "9", "--format", "json").out)["inputs"]
+    assert inputs["jitter"] == 0.02
     assert {"time_us", "rated_us", "samples", "p5_us", "p50_us", "p95_us", "p99_us"} <= set(inputs)
 
 

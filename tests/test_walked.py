@@ -105,6 +105,7 @@ def test_only_what_is_known_to_be_walked_is():
     assert walked.is_quick(mesh, over & np.array([False, True, True]))
 
 
+@pytest.mark.slow
 def test_without_the_shortcut_every_flow_is_walked_and_the_answer_is_the_same():
     """Thousands of ranks: 1,024 of a ring and 8 x 8 x 16; the sends themselves would take minutes."""
     for grid in ("8wx8wx16w", "512w"):
@@ -120,6 +121,7 @@ def test_without_the_shortcut_every_flow_is_walked_and_the_answer_is_the_same():
         np.testing.assert_allclose(short.load, full.load, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_walking_can_be_watched():
     where, seen = cluster("16wx16wx8w", W, HOP), []
     made = build("all_to_all", "direct", where)
@@ -129,6 +131,7 @@ def test_walking_can_be_watched():
     assert 0 <= seen[0] < seen[-1] < 1
 
 
+@pytest.mark.slow
 def test_predict_takes_no_shortcut_and_says_so():
     words = ("predict", "all_to_all", "torus:8x8x4,bandwidth=45GB/s", "--size", "1GiB", "--price", "flows")
     short, full = run(*words), run(*words, "--no-shortcut")

@@ -23,7 +23,7 @@ from .cases import SIZE, Case
 HERE = Path(__file__).parent
 CLI = "import sys; from hopcast.cli import main; sys.exit(main())"
 MOST_MIB = 4096  # address space of a run
-_FEW = 100_000  # sends of a schedule that is simulated once more, for its sensitivity
+_FEW = 200_000  # sends of a schedule that is simulated once more, for its sensitivity
 _NUDGE = 1e-13
 _TICK = 0.01  # seconds: some systems count CPU time no finer
 Row = dict[str, Any]

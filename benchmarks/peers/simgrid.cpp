@@ -5,8 +5,8 @@
 //
 // Reads the file that export.py writes (its words are described there) and prints a line of JSON: simulated
 // seconds, CPU seconds that reading and running took, sends. No actor runs: a communication that has ended starts
-// those that waited for it. That was at least as fast as an actor for each rank with mailboxes (ring all_reduce
-// on two shared cores: 256 ranks 0.18 s of CPU time against 0.27, 1,024 ranks 8.9 s against 6 to 9).
+// those that waited for it. An actor for each rank with mailboxes is no faster (ring all_reduce on two busy cores:
+// 256 ranks 0.18 s of CPU time against 0.27, 1,024 ranks 9 to 11 s against 8 to 13).
 //
 // Flows share links max-min fairly, and the latency of a route passes before its bytes flow. Left to itself
 // (--latency=links) SimGrid's CM02 model also weighs flows by latency: one over 3 hops gets a third of the rate

@@ -7,11 +7,15 @@ are full. The schedule is periodic with period c: each direction of a cable belo
 streams, each of which has a residue of the step number for itself, so no two sends ever meet. Chunk j of a
 tree follows chunk j - 1 by c steps.
 
-This is not what XLA runs; it runs axis by axis (`multi_axis`). Nor is it for small arrays: they take the way
-up and down a tree, each hop of which may wait up to c steps, where fewer steps would do.
+For large D that gains over reduce_scatter with all_gather 1.25 on 2 x 4 chips, 1.50 on 4 x 4, 1.63 on 4 x 8,
+1.75 on 8 x 8, 1.33 on 2 x 4 x 4 and 1.25 on 8 x 16 with one wrap; nothing on 2 x 2 and 2 x 2 x 2, where all
+ranks have as many links. For small D it may lose: a hop may wait up to c steps, or share its link.
+
+This is not what XLA runs; it runs axis by axis (`multi_axis`).
 
 Cost: T = (F + c (m - 1)) (alpha + D / (K m W)) for m chunks a tree, where F is the steps that one chunk takes
-up and down; for large D it comes near c / K x D / W.
+up and down; for large D it comes near c / K x D / W. With a lane for each tree on a link latency comes once a
+hop and once every c steps, and sends share links; K, c, m and the lanes are chosen for the size.
 """
 
 import functools
@@ -113,6 +117,8 @@ def worth_from(group: Group) -> float:
     """
     n, links = group.ranks, _links.of(group)
     rate, alpha = max(group.bandwidth), max(group.latency)
+    if not rate:  # links differ, and no closed form says what the other takes
+        return 0.0
     key = np.ascontiguousarray(links, np.int32).tobytes()
     steps = sum(a.length // 2 if a.wraps else a.length - 1 for a in group.axes)
     ports = int(np.bincount(links[:, 1], minlength=n).min())

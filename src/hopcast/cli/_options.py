@@ -145,7 +145,7 @@ OrderOption = Annotated[
     str,
     typer.Option(
         "--order",
-        metavar="row|jax|FILE",
+        metavar="row|jax|z,y,x|FILE",
         help="How the mesh lies on the chips; default jax's on TPUs, else row.",
     ),
 ]

@@ -117,7 +117,7 @@ def bound_and_limit(
     Args and errors are those of `bound`.
     """
     parts = collective if isinstance(collective, Traffic) else traffic(collective, share)
-    able = _is_able(cluster)
+    able = in_network or _is_able(cluster)  # a schedule of one's own shows what its switches can do
     chips = np.asarray(groups, np.int32)
     some, every = (kinds.Task(usable(cluster.topology, mask), parts, chips) for mask in (links, None))
     if not np.array_equal(some.network.links, every.network.links):

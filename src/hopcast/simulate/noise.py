@@ -66,8 +66,8 @@ class Noise:
         return found
 
     def starts(self, vertices: int) -> Floats:
-        """``float64[vertices]``: seconds before which each sends nothing."""
-        found = np.zeros(vertices)
+        """``float64[vertices or more]``: seconds before which each sends nothing."""
+        found = np.zeros(max([vertices, *(v + 1 for v in self.late)]))
         for vertex, seconds in self.late.items():
             found[vertex] = seconds
         return found

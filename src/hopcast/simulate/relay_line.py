@@ -1,7 +1,7 @@
 """The pass of `relay` for one line of sends, as round a ring, on arrays: over before numba has been loaded.
 
-Every rank sends once in each step, all the same way, when it has received what was sent to it the step before.
-So a send's times follow from those of the send before alone; what else it waits for is long over.
+Every rank sends once in each step, all the same way, when it has received what was sent to it in the step
+before. So a send's times follow from those of the send before alone; what else it waits for is long over.
 """
 
 from collections.abc import Callable
@@ -27,8 +27,6 @@ def go(plan: "Plan", progress: Callable[[float], None] | None) -> tuple[float, f
     if not one_line or not alike or plan.jitter > 0 or plan.held.any() or count < 2:
         return None
     near, old = _waits(plan)
-    if near is None:
-        return None
     end, before = np.zeros(plan.lag.shape[1]), np.zeros(plan.lag.shape[1])
     runs = [[(slice(a, a + n), slice(b, b + n)) for a, b, n in _runs(to)] for to in plan.to]
     way, sort = plan.way.tolist(), _sorts(plan)
@@ -39,9 +37,11 @@ def go(plan: "Plan", progress: Callable[[float], None] | None) -> tuple[float, f
             cost, costed = plan.lag[way[i]] + plan.volume[i] * plan.slow[way[i]] + plan.reduce[i], sort[i]
         end, before = before, end  # what the send before gave is in ``before``
         end[:] = before
-        if near[i]:
-            for a, b in runs[way[i - 1]]:
-                np.maximum(before[b], before[a], out=end[b])
+        by_goal, into = near[i]
+        for a, b in runs[way[i - 1]] if into else ():
+            np.maximum(before[b], before[a], out=end[b])
+        for a, b in runs[way[i]] if by_goal else ():
+            np.maximum(end[a], before[b], out=end[a])
         if old[i] >= 0 and latest[old[i]] > floor:
             floor = float(end.min())
             if latest[old[i]] > floor:
@@ -59,18 +59,13 @@ def _sorts(plan: "Plan") -> list[int]:
     return np.unique(columns, axis=1, return_inverse=True)[1].ravel().tolist()
 
 
-def _waits(plan: "Plan") -> tuple[list[bool] | None, list[int]]:
-    """Whether each send waits for what was sent to it in the step before, and the last other that it waits for.
-
-    None if one waits at its destination for the send before.
-    """
+def _waits(plan: "Plan") -> tuple[list[list[bool]], list[int]]:
+    """Whether each waits for the send before, [by its destination, into its source]; the last other wait."""
     count = len(plan.step)
     send = np.repeat(np.arange(count), np.diff(plan.start))
     last = plan.other == send - 1
-    if np.any(last & (plan.at == 0)):
-        return None, []
-    near, old = np.zeros(count, np.bool_), np.full(count, -1, np.int64)
-    near[send[last]] = True
+    near, old = np.zeros((count, 2), np.bool_), np.full(count, -1, np.int64)
+    near[send[last], plan.at[last]] = True
     np.maximum.at(old, send[~last], plan.other[~last])
     return near.tolist(), old.tolist()
 

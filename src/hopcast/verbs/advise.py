@@ -17,8 +17,8 @@ from . import _layouts, ask
 from .predict import IDEAL
 
 SHOWN = ("cluster", "type", "wraps", "algorithm", "price", "time_us", "bound_us", "efficiency", "limit_us")
-# Sends that are simulated one by one, with links shared about a second; where ranks are alike any number is.
-_MOST_SENDS = 200_000
+# Sends that are simulated one by one, in half a second to three; where chips are alike any number is.
+_MOST_SENDS = 400_000
 _SEARCH = 20_000  # chips up to which a number with slices is looked for
 
 
@@ -77,7 +77,7 @@ def advise(
         over: Those of the collective; None: all.
         algorithm: ``best``, ``auto`` (what the machine's software would run) or a name.
         price: ``formula``, ``steps`` or ``flows``; default the formula where it is exact, else flows, and
-            steps for schedules of more than 200,000 sends on a slice where chips are not alike.
+            steps for schedules of more than 400,000 sends on a slice where chips are not alike.
         combine: ``add`` or ``max``.
         per_rank: The size of all_to_all is per rank.
         root: Of rooted collectives.

@@ -90,7 +90,7 @@ def predict(
             matrix is in bytes; with a size it is scaled so that this is its sum.
         over: Axes that it runs over; default all.
         mesh: Logical axes, ``data=4,model=8``.
-        order: How the mesh lies on the chips: row, jax or a file.
+        order: How the mesh lies on the chips: row, jax, row-major over axes as z,y,x, or a file.
         algorithm: ``auto``, ``best``, ``all`` (a row each) or a name with options.
         price: ``formula``, ``steps`` or ``flows``; default the formula where it is exact, else flows.
         combine: ``add`` or ``max``.

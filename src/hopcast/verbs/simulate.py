@@ -109,8 +109,10 @@ def simulate(
         [f"other traffic takes {' and '.join(background)}; bounds are of what is left"] if background else []
     )
     inputs = dict(ask.understood(q))
+    if background:
+        inputs["background"] = background
     if uneven is not None:
-        inputs |= {"rated_us": rated * 1e6, "samples": runs}
+        inputs |= {"jitter": uneven.jitter, "straggler": straggler, "samples": runs, "rated_us": rated * 1e6}
         inputs |= {f"p{p}_us": float(np.percentile(times, p)) * 1e6 for p in _PERCENTILES if runs > 1}
     return _result(a, said, inputs, where.warnings)
 
@@ -123,12 +125,14 @@ def _result(a: Answer, said: list[str], inputs: Row, warnings: Sequence[str]) ->
         f"{show_seconds(a.time)}, "
         f"bound {show_seconds(a.bound.seconds)} ({a.efficiency:.1%})"
     )
+    # Links that other traffic slows are not slow links.
+    known = "slow_link" if "background" in inputs and "--slow" not in q.words else ""
     notes = [
         f"{flows.how}, {flows.events:,} events",
         *said,
         *report(a, flows),
         _path(a, flows),
-        *(f"{f.code}: {f.text}" for f in find(a)),
+        *(f"{f.code}: {f.text}" for f in find(a) if f.code != known),
     ]
     inputs |= {
         "algorithm": a.algorithm,
