@@ -1,6 +1,7 @@
 """Which slice of so many chips: every shape once, ranked by time, with what is wrong about the others."""
 
 import shlex
+import sys
 
 import numpy as np
 import pytest
@@ -81,11 +82,16 @@ def test_pods_are_priced_by_flows_where_chips_are_alike(words: str, prices: set[
     assert {r["price"] for r in advise(f"{words} --size 1GiB")} == prices
 
 
-def test_what_has_too_many_sends_is_priced_by_steps_and_that_is_said() -> None:
-    words = "advise all_to_all --chips 512 --on v3 --size 1GiB --algorithm direct"
-    ran = run(*shlex.split(words))
-    assert "price steps, a barrier after each step: v3:16x32" in ran.out
-    assert {r["price"] for r in rows(*shlex.split(words))} == {"steps"}
+@pytest.mark.parametrize("algorithm", ["synthesized", "best"])
+def test_what_has_too_many_sends_is_priced_by_steps_and_that_is_said(monkeypatch, algorithm: str) -> None:
+    words = shlex.split(f"all_gather --chips 64 --on v5e --on v4 --size 1GiB --algorithm {algorithm}")
+    monkeypatch.setattr(sys.modules["hopcast.verbs.advise"], "_MOST_SENDS", 1_000)
+    price = {r["cluster"]: r["price"] for r in rows("advise", *words)}
+    assert price["v5e:8x8"] == "steps"
+    assert (price["v4:4x4x4"] == "formula") == (algorithm == "best")  # there chips are alike
+    said = run("advise", *words).out
+    assert "price steps, a barrier after each step:" in said
+    assert "for more than 1,000 sends where chips are not alike" in said
 
 
 # --- which axes of the slice ---

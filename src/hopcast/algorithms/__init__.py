@@ -34,6 +34,7 @@ _FROM = {
     "gather": ("scatter",),
     "scatter": ("gather",),
 }
+MOST_ASKED = 65_536  # of chunks, pieces, trees; beyond it columns take gigabytes
 ALIASES = {"tree": "double_tree", "bidir_ring": "bidirectional_ring"}
 
 
@@ -161,8 +162,8 @@ def parse(text: str) -> tuple[Algorithm, dict[str, str]]:
         allowed = algorithm.options[key]
         if allowed:
             value = pick(f"value of {key}", value, allowed)
-        elif not value.isdecimal() or int(value) < 1:
-            raise InputError(f"{key}={value!r}: it takes a whole number from 1")
+        elif not value.isdecimal() or len(value) > 9 or not 1 <= int(value) <= MOST_ASKED:
+            raise InputError(f"{key}={value!r}: it takes a whole number from 1 to {MOST_ASKED:,}")
         options[key] = value
     return algorithm, options
 

@@ -68,8 +68,12 @@ def attack(
     label = np.full(vertices, -1)
     label[chips] = np.arange(n)
     cheapest = _ratio(label, a, b, room)
-    if start is not None and len(np.unique(start[chips])) > 1 and _ratio(start, a, b, room) < cheapest:
-        label, cheapest = np.asarray(start, np.int64), _ratio(start, a, b, room)
+    if start is not None and len(np.unique(start[chips])) > 1:
+        # Parts without ranks (of switches, say) are none.
+        known = np.where(np.isin(start, start[chips]), start, -1).astype(np.int64)
+        ratio = _ratio(known, a, b, room)
+        if ratio < cheapest:
+            label, cheapest = known, ratio
     search = _Search(vertices, chips, np.asarray(a, np.int64), np.asarray(b, np.int64), room)
     cuts = 0
     while cheapest > 0:

@@ -43,7 +43,7 @@ def one_of_each(schedule: Schedule, seed: int) -> Schedule | None:
 def _period(move: Ints) -> int:
     """Moves after which rank 0 is back."""
     at, times = int(move[0]), 1
-    while at:
+    while at and times < len(move):
         at, times = int(move[at]), times + 1
     return times
 

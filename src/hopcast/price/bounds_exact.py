@@ -91,7 +91,7 @@ def routed(task: Task, known: float) -> tuple[Found | None, bool]:
     ends = min(len(np.unique(parts.pair_src)), len(np.unique(parts.pair_dst)))
     if not _pairs_only(parts) or (parts.each_pair == 0 and ends <= 1):
         return None, False
-    if task.is_plain and not len(parts.pair_part):
+    if task.is_full and not len(parts.pair_part):
         return None, True
     if not _fits(task) or (len(parts.pair_part) in range(1, parts.ranks + 1) and _is_whole(task)):
         return None, False
@@ -131,7 +131,7 @@ def is_optimum(task: Task, binding: Set[str], in_network: bool) -> bool:
     all_reduce (Nash-Williams 1961).
     """
     network, parts = task.network, task.parts
-    if network.shared or not _is_simple(parts) or not (task.is_plain or _is_searched(task)):
+    if network.shared or not _is_simple(parts) or not (task.is_full or _is_searched(task)):
         return False
     switches = network.topology.vertices > network.topology.chips
     if parts.summed_everywhere:
@@ -150,7 +150,7 @@ def is_optimum(task: Task, binding: Set[str], in_network: bool) -> bool:
 def _parts(task: Task) -> Iterator[_Part]:
     """Components to be searched; none where candidates are right, groups share links or it takes too long."""
     network = task.network
-    if task.is_plain or not _fits(task) or not task.is_apart:
+    if task.is_full or not _fits(task) or not task.is_apart:
         return
     rate, seen = network.rate[network.wire], set()
     whose = network.component[network.src]

@@ -70,6 +70,11 @@ class Task:
         return self.network.straight and bool(np.all(rate == rate[:1]))
 
     @property
+    def is_full(self) -> bool:
+        """Whether it is plain and full of ranks, one group in each component: closed forms are for these."""
+        return self.is_plain and self.is_apart and self.groups.size == self.network.topology.chips
+
+    @property
     def is_apart(self) -> bool:
         """Whether no two groups are in one component."""
         return len(np.unique(self.network.component[self.groups[:, 0]])) == len(self.groups)
@@ -120,7 +125,8 @@ def worst_cut(task: Task, sets: Bools) -> Found:
     Shapes: ``sets`` is ``bool[c, v]``.
     """
     network = task.network
-    best, here, k, demand_there, rate_there = 0.0, np.zeros(network.topology.vertices, bool), 0, 0.0, 0.0
+    best, k, demand_there, rate_there, is_both = 0.0, 0, 0.0, 0.0, False
+    here: Bools = np.zeros(network.topology.vertices, bool)
     held = max(1, _CUT_CELLS // max(len(network.links), task.groups.size, 1))
     for at in range(0, len(sets), held):
         inside = sets[at : at + held]
@@ -128,8 +134,9 @@ def worst_cut(task: Task, sets: Bools) -> Found:
         mine = inside[:, task.groups]
         out, back = task.parts.leaving(mine), task.parts.leaving(~mine)
         ways = [(inside, begins & ~ends, out), (~inside, ends & ~begins, back)]
+        either = begins ^ ends
         if network.shared:
-            ways.append((inside, begins ^ ends, out + back))
+            ways.append((inside, either, out + back))
         for within, crossing, part in ways:
             demand, rate = task.per_component(part), network.capacity(crossing)
             each = ratio(demand, rate)
@@ -137,15 +144,16 @@ def worst_cut(task: Task, sets: Bools) -> Found:
             if each[c, j] > best * (1 + SAME):
                 best, k, here = float(each[c, j]), j, within[c] & (network.component == j)
                 demand_there, rate_there = float(demand[c, j]), float(rate[c, j])
+                is_both = crossing is either
 
     def links() -> Ints:
         begins, ends = here[network.src], here[network.dst]
-        cross = begins ^ ends if network.shared else begins & ~ends
+        cross = begins ^ ends if is_both else begins & ~ends
         return task.numbers(cross & (network.component[network.src] == k))
 
     def say(size: float) -> str:
         place = words.members(network.topology, here, network.component == k)
-        between = f"between {place} and the rest" if network.shared else f"from {place} to the rest"
+        between = f"between {place} and the rest" if is_both else f"from {place} to the rest"
         volume = show_size(demand_there * size)
         return f"{words.carry(len(links()), between, rate_there)}, and at least {volume} must cross"
 
@@ -162,8 +170,7 @@ def partitions(task: Task, in_network: bool) -> Found:
     if not are_partitions_bounds(task, in_network):
         return worst_partition(task, ())
     tried = candidate_partitions(task.network.topology)
-    full = task.is_plain and task.is_apart and task.groups.size == task.network.topology.chips
-    return worst_partition(task, itertools.islice(tried, 1) if full else tried)
+    return worst_partition(task, itertools.islice(tried, 1) if task.is_full else tried)
 
 
 def are_partitions_bounds(task: Task, in_network: bool) -> bool:
@@ -178,7 +185,7 @@ def are_partitions_bounds(task: Task, in_network: bool) -> bool:
 def worst_partition(task: Task, labels: Iterable[Ints]) -> Found:
     """Sends between the parts of a partition, over what all links between parts carry; the worst of some."""
     network, topology = task.network, task.network.topology
-    best, k, sends_there, rate_there = 0.0, 0, 0.0, 0.0
+    best, k, sends_there, rate_there, is_twice = 0.0, 0, 0.0, 0.0, False
     label: Ints = np.zeros(topology.vertices, np.int32)
     border: Bools = np.zeros(len(network.links), bool)
     for tried in labels:
@@ -195,14 +202,18 @@ def worst_partition(task: Task, labels: Iterable[Ints]) -> Found:
             if each[j] > best * (1 + SAME):
                 best, label, k, border = float(each[j]), tried, j, chosen
                 sends_there, rate_there = float(crossings[j]), float(rate[j])
+                is_twice = chosen is both and bool(rates[2][j])
 
     def links() -> Ints:
         return task.numbers(border & (network.component[network.src] == k))
 
     def say(size: float) -> str:
-        count = len(np.unique(label[(network.component == k) & (label >= 0)]))
-        between, volume = f"between {count} {words.parts(topology, label)}", show_size(sends_there * size)
+        there = np.where(network.component == k, label, -1)
+        count = len(np.unique(there[there >= 0]))
+        between, volume = f"between {count} {words.parts(topology, there)}", show_size(sends_there * size)
         together = words.carry(len(links()), between, rate_there)
+        if is_twice:  # whatever crosses is counted where it leaves a part and where it enters one
+            together += ", those from part to part counted twice"
         return f"{together}, and where only ranks reduce at least {volume} must cross them"
 
     return Found(best, "partition", say, links, label)

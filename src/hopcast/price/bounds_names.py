@@ -67,15 +67,15 @@ def members(topology: Topology, inside: Bools, among: Bools) -> str:
 
 
 def parts(topology: Topology, label: Ints) -> str:
-    """What the parts of a partition are.
+    """What the parts of a partition are; chips labelled -1 are in none.
 
     >>> from hopcast.topologies import mesh
     >>> grid = mesh.build("mesh:2x2", (2, 2), 1.0, 0.0)
     >>> parts(grid, np.arange(4, dtype=np.int32)), parts(grid, np.array([0, 0, 1, 1], np.int32))
     ('chips', 'parts of 2 chips')
     """
-    sizes = np.unique(np.bincount(label[: topology.chips] - int(label[: topology.chips].min())))
-    sizes = sizes[sizes > 0]
+    chips = label[: topology.chips]
+    sizes = np.unique(np.unique(chips[chips >= 0], return_counts=True)[1])
     if len(sizes) == 1 and sizes[0] == 1:
         return "chips"
     return f"parts of {sizes[0]} chips" if len(sizes) == 1 else f"parts of {sizes[0]} to {sizes[-1]} chips"

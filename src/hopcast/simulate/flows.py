@@ -24,7 +24,7 @@ from hopcast.ir.schedule import Schedule, Sends, join, sends
 from hopcast.ir.topology import Floats, Ints
 from hopcast.names import InputError
 
-from . import network, noise, plain, reference, refine, relay, symmetry, walked
+from . import folded, network, noise, plain, reference, refine, relay, symmetry, walked
 from .arcs import Touches, arcs
 from .network import Longs, Problem
 from .noise import Noise
@@ -221,7 +221,7 @@ def _short(
             return _brief(passed.seconds, passed.latency, passed.load, 0, how, passed.sends)
     quotient = None if uneven else symmetry.problem(schedule, cluster, size, gamma)
     if quotient is None:
-        return None
+        return None if uneven else _moved(schedule, cluster, size, gamma, progress)
     problem, classes = quotient
     ran = plain.run(problem, _PATIENCE) or _compiled(problem, progress)
     if ran is None:
@@ -230,6 +230,19 @@ def _short(
     how = f"one rank's sends stand for all: {one:,} for {one * schedule.groups.size:,} sends, "
     how += f"{len(classes.size)} classes of links"
     return _brief(ran.seconds, ran.latency(), problem.load()[classes.of], ran.events, how, one)
+
+
+def _moved(
+    schedule: Schedule, cluster: Cluster, size: float, gamma: float, progress: Progress | None
+) -> Flows | None:
+    """Every send, found by moving those of one rank; None where ranks do not do alike, or sends are stuck."""
+    problem = folded.folded(schedule, cluster, size, gamma)
+    ran = None if problem is None else _compiled(problem, progress)
+    if problem is None or ran is None or ran.left.any():
+        return None
+    one, places = len(problem.volume), problem.places
+    how = f"every send: {one * places:,} by moving one rank's {one:,}, {problem.pieces:,} flows"
+    return _brief(ran.seconds, ran.latency(), problem.load(), ran.events, how, one * places)
 
 
 def _compiled(problem: Problem, progress: Progress | None) -> Ran | None:

@@ -1,15 +1,38 @@
 """Runs the compiled engine on a problem, in slices, so that it can be watched and interrupted."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from hopcast.ir.topology import Floats
 
-from . import engine
+from . import engine, seats
+from .folded import Folded
+from .local import MOST
+from .needed import needed
 from .network import Problem
 from .ran import Ran
-from .state import EVENTS, LEFT, WORK, Items, State
+from .state import (
+    BLAME,
+    DUE,
+    END,
+    EVENTS,
+    FLOW,
+    LEFT,
+    PIPE,
+    POOL,
+    READY,
+    ROOM,
+    SPARE,
+    START,
+    TAKEN,
+    TALLY,
+    WORK,
+    Items,
+    Names,
+    State,
+)
 
 _SLICE = 5_000_000  # crossings looked at before Python has its turn: a quarter of a second (2 cores, 2026-11)
 # Where nearly every flow ends at a time of its own and that changes all rates, each of thousands of events
@@ -33,65 +56,105 @@ def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE,
     """
     state = state_of(problem)
     if exact < 0:
-        exact = _EXACT if len(state.seated) <= _HUGE else _EXACT_HUGE
-    sends = len(problem.volume)
+        exact = _EXACT if len(state.seats) <= _HUGE else _EXACT_HUGE
+    sends = len(state.moment)
     engine.begin(state)
     window = 0.0
-    while not engine.run(state, slice, window):
+    while (ended := engine.run(state, slice, window)) != engine.OVER:
+        if ended == engine.FULL:
+            state = _larger(state)
+            continue
         work, events = int(state.tally[WORK]), int(state.tally[EVENTS])
         if work > exact and work > _DENSE * events:
             window = WINDOW
         if progress is not None:
             progress(1.0 - int(state.tally[LEFT]) / sends)
     # Its pieces have arrived and its reducing is over.
-    left = (state.pieces > 0) | (state.due_where >= 0)
-    return Ran(
-        state.ready,
-        state.start,
-        state.end,
-        state.blame.astype(np.int64),
-        left,
-        int(state.tally[EVENTS]),
-        window,
-    )
+    left = state.pieces > 0
+    left[state.due[: state.tally[DUE], 0]] = True
+    ready, start, end = (np.ascontiguousarray(state.moment[:, c]) for c in (READY, START, END))
+    blame = state.moment[:, BLAME].astype(np.int64)
+    return Ran(ready, start, end, blame, left, int(state.tally[EVENTS]), window)
 
 
 def state_of(problem: Problem) -> State:
     """The arrays of a run that has not begun."""
-    paths, links, sends = problem.paths, len(problem.capacity), len(problem.volume)
-    first, send, route = problem.spread()
-    pieces, many = len(send), np.diff(first)
-    # A link needs as many seats as pieces ever cross it.
-    uses = np.bincount(route, minlength=len(paths.hop) - 1)
-    seats = np.bincount(paths.link, np.repeat(uses, np.diff(paths.hop)), links).astype(np.int64)
-    seat = np.concatenate([[0], np.cumsum(seats)]).astype(np.int64)
-    nodes = len(problem.arcs.pending)
+    folded = problem if isinstance(problem, Folded) else Folded.alone(problem)
+    paths, those = needed(folded.paths, folded.capacity)
+    arcs, places, links = folded.arcs, folded.places, len(those)
+    pending = np.repeat(arcs.pending, places)
+    kinds = len(folded.volume)
+    sends = kinds * places
+    pair = (folded.pair[:, None] * places + np.arange(places)).ravel()
+    many = np.diff(paths.first)[pair]
+    # At first there are slots for what waits for nothing, and seats for that on each link.
+    first = np.bincount(pair[pending[:sends] == 0], minlength=len(paths.first) - 1)
+    uses = np.repeat(first, np.diff(paths.first))
+    slots = max(int(uses.sum()), 256)
+    seats_at_first = np.bincount(paths.link, np.repeat(uses, np.diff(paths.hop)), links).astype(np.int64)
+    room = np.maximum(seats_at_first, 4)
+    seat = np.cumsum(room) - room
 
-    def floats(n: int) -> Floats:
-        return np.zeros(n)
+    def floats(*shape: int) -> Floats:
+        return np.zeros(shape)
 
-    def items(n: int, value: int = 0) -> Items:
-        return np.full(n, value, np.int32)
+    def items(*shape: int, value: int = 0) -> Items:
+        return np.full(shape, value, np.int32) if value else np.zeros(shape, np.int32)
 
-    tally = np.zeros(10, np.int64)
-    tally[LEFT] = sends
+    def names(*shape: int) -> Names:
+        return np.zeros(shape, np.uint32)
+
+    tally = np.zeros(TALLY, np.int64)
+    tally[LEFT], tally[SPARE], tally[POOL] = sends, slots, room.sum()
+    pipe, size, moment = np.zeros(links, PIPE), items(links, 2), floats(sends, 4)
+    pipe["slack"] = pipe["capacity"] = folded.capacity[those]
+    size[:, ROOM] = room
+    moment[:, BLAME] = -1.0
     return State(
-        hop=paths.hop, link=paths.link, times=paths.times, capacity=problem.capacity,
-        route=route.astype(np.int32), send=send.astype(np.int32),
-        volume=problem.volume[send] * paths.weight[route], lag=paths.lag[route],
-        first=first, after=problem.after,
-        arc=problem.arcs.start, target=problem.arcs.target, pending=problem.arcs.pending.copy(),
-        ready=floats(sends), start=floats(sends), end=floats(sends), blame=items(sends, -1),
-        pieces=many.astype(np.int32),
-        status=np.zeros(pieces, np.int8), rest=floats(pieces), rate=floats(pieces), since=floats(pieces),
-        opens=floats(pieces), finish=floats(pieces),
-        seat=seat, seated=items(int(seat[-1])), weight=items(int(seat[-1])), taken=items(links),
-        crowd=np.zeros(links, np.int64), users=np.zeros(links, np.int64),
-        room=floats(links), share=floats(links),
-        is_hot=np.zeros(links, np.int8), hot=items(links), free=items(pieces), fresh=items(pieces),
-        stack=items(nodes + 1),
-        links_heap=items(links), links_where=items(links, -1), opens_heap=items(pieces),
-        opens_where=items(pieces, -1), ends_heap=items(pieces), ends_where=items(pieces, -1),
-        due_heap=items(sends), due_where=items(sends, -1),
-        tally=tally, clock=np.zeros(2),
+        hop=paths.hop, link=paths.link.astype(np.uint32), times=paths.times,
+        first=paths.first, weight=paths.weight, lag=paths.lag,
+        places=places, way=folded.pair, volume=folded.volume, after=folded.after,
+        arc=arcs.start, target=arcs.target, via=folded.via, move=folded.moves,
+        pending=pending, moment=moment, pieces=many.astype(np.int32),
+        opens_time=np.empty(int(many.sum())), opens=np.empty((int(many.sum()), 2), np.int32),
+        due_time=np.empty(sends), due=np.empty((sends, 2), np.int32),
+        flow=np.zeros(slots, FLOW), finish=floats(slots),
+        spare=np.arange(slots, dtype=np.int32)[::-1].copy(),
+        ends_heap=items(slots), ends_where=items(slots, value=-1),
+        pipe=pipe, seat=seat, size=size, seats=names(int(2 * room.sum()), 2),
+        fresh=items(slots), gone=items(slots), free=items(slots),
+        hot=names(links), is_hot=np.zeros(links, np.int8), share=floats(links),
+        links_heap=items(links), links_where=items(links, value=-1),
+        few=items(MOST), few_link=names(MOST), few_bound=floats(MOST), loose=names(links),
+        loose_bound=floats(links), lows=names(links),
+        stack=np.zeros(max(len(pending) - sends, 0) + 1, np.int64),
+        tally=tally, clock=floats(2),
     )  # fmt: skip
+
+
+def _larger(state: State) -> State:
+    """The same state with more slots and seats."""
+    seats.tidy(state)
+    old = len(state.finish)
+    more = old if state.tally[SPARE] < old // 4 else 0
+
+    def longer(column: Any, fill: int = 0) -> Any:
+        return np.concatenate([column, np.full((more, *column.shape[1:]), fill, column.dtype)])
+
+    spare = longer(state.spare)
+    spare[state.tally[SPARE] : state.tally[SPARE] + more] = np.arange(old, old + more)
+    state.tally[SPARE] += more
+    names = ("finish", "ends_heap", "fresh", "gone", "free")
+    columns = {name: longer(getattr(state, name)) for name in names}
+    flow = np.concatenate([state.flow, np.zeros(more, FLOW)])
+    taken = state.size[:, TAKEN].astype(np.int64)
+    room = np.maximum(2 * taken, 4)
+    seat = np.cumsum(room) - room
+    listed = np.zeros((int(2 * room.sum()), 2), np.uint32)
+    nth = np.arange(int(taken.sum())) - np.repeat(np.cumsum(taken) - taken, taken)
+    listed[np.repeat(seat, taken) + nth] = state.seats[np.repeat(state.seat, taken) + nth]
+    state.size[:, ROOM] = room
+    state.tally[POOL] = room.sum()
+    return state._replace(
+        **columns, flow=flow, spare=spare, ends_where=longer(state.ends_where, -1), seat=seat, seats=listed
+    )

@@ -4,15 +4,16 @@ A heap is an array of items of which the first ``count`` are in it; ``where[item
 the array, or -1. So the key of an item that is in the heap may change, and `sift` puts it right.
 """
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from .compiled import inner
 
 Items = npt.NDArray[np.int32]
 Keys = npt.NDArray[np.float64]
 
 
-@nb.njit(cache=True, inline="never")
+@inner
 def up(heap: Items, where: Items, key: Keys, at: int) -> None:
     """Move the item at a place towards the top until its parent is no later."""
     item = heap[at]
@@ -28,7 +29,7 @@ def up(heap: Items, where: Items, key: Keys, at: int) -> None:
     where[item] = at
 
 
-@nb.njit(cache=True, inline="never")
+@inner
 def down(heap: Items, where: Items, key: Keys, count: int, at: int) -> None:
     """Move the item at a place away from the top until no child is earlier."""
     item = heap[at]
@@ -48,7 +49,7 @@ def down(heap: Items, where: Items, key: Keys, count: int, at: int) -> None:
     where[item] = at
 
 
-@nb.njit(cache=True)
+@inner
 def push(heap: Items, where: Items, key: Keys, count: int, item: int) -> int:
     """Put an item in, or after its key has changed, in its place. Returns the new count."""
     at = where[item]
@@ -61,7 +62,7 @@ def push(heap: Items, where: Items, key: Keys, count: int, item: int) -> int:
     return count
 
 
-@nb.njit(cache=True)
+@inner
 def pop(heap: Items, where: Items, key: Keys, count: int) -> int:
     """Take the top item out. The count is then one less."""
     top: int = heap[0]
@@ -72,10 +73,48 @@ def pop(heap: Items, where: Items, key: Keys, count: int) -> int:
     return top
 
 
-@nb.njit(cache=True)
+@inner
 def order(heap: Items, where: Items, key: Keys, count: int) -> None:
     """Make a heap of items in any order."""
     for at in range(count):
         where[heap[at]] = at
     for at in range((count >> 1) - 1, -1, -1):
         down(heap, where, key, count, at)
+
+
+@inner
+def queue(time: Keys, item: Items, count: int, when: float, first: int, second: int) -> int:
+    """Put a pair of numbers in a heap that keeps its keys with them. Returns the new count."""
+    at = count
+    while at > 0:
+        above = (at - 1) >> 1
+        if time[above] <= when:
+            break
+        time[at] = time[above]
+        item[at, 0], item[at, 1] = item[above, 0], item[above, 1]
+        at = above
+    time[at] = when
+    item[at, 0], item[at, 1] = first, second
+    return count + 1
+
+
+@inner
+def unqueue(time: Keys, item: Items, count: int) -> int:
+    """Take the first pair out of such a heap. Returns the new count."""
+    count -= 1
+    when, first, second = time[count], item[count, 0], item[count, 1]
+    at = 0
+    while True:
+        below = 2 * at + 1
+        if below >= count:
+            break
+        if below + 1 < count and time[below + 1] < time[below]:
+            below += 1
+        if time[below] >= when:
+            break
+        time[at] = time[below]
+        item[at, 0], item[at, 1] = item[below, 0], item[below, 1]
+        at = below
+    time[at] = when
+    item[at, 0], item[at, 1] = first, second
+    return count

@@ -1,0 +1,150 @@
+"""Sends that all ranks do alike over links that are not: one rank's sends and waits, at every place.
+
+Nothing is stored for each send but when it is ready, flows and arrives: what waits for it is found by moving
+what waits for rank 0's send.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.schedule import Orbit, Schedule
+from hopcast.ir.topology import Floats, Ints
+
+from . import network
+from .arcs import Arcs, earlier
+from .network import Longs, Problem
+from .symmetry import touches
+
+MOST_SENDS = 24_000_000  # 60 bytes each
+_MOST_WAITS = 20  # for each send of one rank: beyond that gates are better, which stand for many waits
+_MOST_MOVES = 16_000_000  # ranks in all moves
+
+
+@dataclass(frozen=True, eq=False)
+class Folded(Problem):
+    """A problem of k kinds of sends at each of p places.
+
+    Send ``k p + place`` is one of kind k; its pair is ``pair[k] p + place``. ``pair``, ``volume``, ``after``
+    and ``arcs`` are those of the kinds.
+
+    Shapes: a arcs.
+
+    Attributes:
+        via: ``int32[a]``: what waits by an arc for a kind at place p waits at place ``moves[via, p]``.
+        moves: ``int32[v, p]``.
+    """
+
+    via: Ints
+    moves: Ints
+
+    @property
+    def places(self) -> int:
+        """Ranks of all groups."""
+        return int(self.moves.shape[1])
+
+    @property
+    def pieces(self) -> int:
+        """Flows in all."""
+        pairs = np.bincount(self.pair, minlength=(len(self.paths.first) - 1) // self.places)
+        return int(np.repeat(pairs, self.places) @ np.diff(self.paths.first))
+
+    def load(self) -> Floats:
+        """``float64[m]``: bytes over each link."""
+        paths = self.paths
+        each = np.bincount(self.pair, self.volume, (len(paths.first) - 1) // self.places)
+        piece = np.repeat(np.repeat(each, self.places), np.diff(paths.first)) * paths.weight
+        crossed = np.repeat(piece, np.diff(paths.hop)) * paths.times
+        return np.asarray(np.bincount(paths.link, crossed, len(self.capacity)), np.float64)
+
+    @classmethod
+    def alone(cls, problem: Problem) -> "Folded":
+        """Any problem, at one place."""
+        p = problem
+        via, moves = np.zeros(len(p.arcs.target), np.int32), np.zeros((1, 1), np.int32)
+        return cls(p.capacity, p.paths, p.pair, p.volume, p.after, p.arcs, via, moves)
+
+
+def folded(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> Folded | None:
+    """All sends of a schedule in which all ranks of a group do alike; None of any other."""
+    orbit = None if schedule.orbit is None else schedule.orbit()
+    if orbit is None or not len(orbit.moves) or schedule.step_count < 2:
+        return None
+    kinds, places = len(orbit.step), schedule.groups.size
+    volume = schedule.bytes(orbit.out, size)
+    if kinds * places > MOST_SENDS or not np.array_equal(volume, schedule.bytes(orbit.into, size)):
+        return None
+    goals, way = np.unique(orbit.out.dst.astype(np.int64), return_inverse=True)
+    to = _moves(orbit, goals) if 2 * len(goals) * places <= _MOST_MOVES else None
+    if to is None:
+        return None
+    waits = _waits(orbit, schedule.chunks, way, len(goals))
+    if waits is None:
+        return None
+    groups, n = schedule.groups.shape
+    back = np.argsort(to, 1)
+    local = np.concatenate([np.arange(n)[None], to, back])
+    moves = (local[:, None, :] + (np.arange(groups) * n)[:, None]).reshape(len(local), places)
+    src = np.tile(schedule.groups.ravel(), len(goals))
+    dst = np.concatenate([schedule.groups[:, t].ravel() for t in to])
+    paths = network.paths(cluster, src, dst)
+    return Folded(
+        cluster.topology.bandwidth, paths, way.astype(np.int64), volume,
+        gamma * volume * (orbit.out.op == 1), *waits, moves.astype(np.int32),
+    )  # fmt: skip
+
+
+def _moves(orbit: Orbit, goals: Longs) -> Longs | None:
+    """``int64[goals, n]``: the moves that bring rank 0 to each goal; None if it cannot be brought there."""
+    found = {0: np.arange(orbit.moves.shape[1])}
+    front = [0]
+    wanted = set(goals.tolist()) - {0}
+    steps = [m.astype(np.int64) for m in orbit.moves] + [np.argsort(m) for m in orbit.moves]
+    while front and wanted:
+        # Moves commute, so it does not matter in which order they are made.
+        beyond = []
+        for rank in front:
+            for step in steps:
+                there = int(step[found[rank][0]])
+                if there not in found:
+                    found[there] = step[found[rank]]
+                    beyond.append(there)
+        wanted -= set(beyond)
+        front = beyond
+    return None if wanted else np.stack([found[int(g)] for g in goals])
+
+
+def _waits(orbit: Orbit, chunks: int, way: Longs, ways: int) -> tuple[Arcs, Ints] | None:
+    """Arcs between one rank's sends, and by which move: 0, none; 1 + way, along it; 1 + ways + way, back."""
+    read, write = touches(orbit, chunks)
+    step, kinds = orbit.step, len(orbit.step)
+    if len(np.unique(step)) == 1:
+        return None
+    data, clobber = earlier(write, read, step), earlier(read, write, step)
+    if len(data[0]) + len(clobber[0]) > _MOST_WAITS * kinds:
+        return None
+    turn = _turns(step, orbit.out.lane.astype(np.int64))
+    tail = np.concatenate([data[0], clobber[0], turn[0]])
+    head = np.concatenate([data[1], clobber[1], turn[1]])
+    via = np.concatenate([1 + way[data[0]], 1 + ways + way[clobber[1]], np.zeros(len(turn[0]), np.int64)])
+    order = np.argsort(tail, kind="stable")
+    start = np.searchsorted(tail[order], np.arange(turn[2] + 1)).astype(np.int64)
+    pending = np.bincount(head, minlength=turn[2]).astype(np.int32)
+    return Arcs(start, head[order].astype(np.int32), pending), via[order].astype(np.int32)
+
+
+def _turns(step: Longs, lane: Longs) -> tuple[Longs, Longs, int]:
+    """Arcs from each turn of a lane to its next, through a gate where a turn is many sends; nodes in all."""
+    span, kinds = int(step[-1]) + 1, len(step)
+    known, turn, many = np.unique(lane * span + step, return_inverse=True, return_counts=True)
+    follows = np.zeros(len(known) + 1, bool)
+    follows[1:-1] = known[1:] // span == known[:-1] // span
+    gate = np.cumsum(many > 1) - 1 + kinds
+    one = np.zeros(len(known), np.int64)
+    one[turn] = np.arange(kinds)
+    whole = np.where(many > 1, gate, one)  # what is over when a turn is
+    ends = np.flatnonzero(follows[1:][turn] & (many[turn] > 1))
+    waits = np.flatnonzero(follows[:-1][turn])
+    tail, head = np.concatenate([ends, whole[turn[waits] - 1]]), np.concatenate([gate[turn[ends]], waits])
+    return tail, head, kinds + int((many > 1).sum())
