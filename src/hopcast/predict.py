@@ -17,13 +17,13 @@ from .price import bounds, bounds_traffic
 from .price.bounds_traffic import Traffic
 from .price.steps import Steps, steps
 from .question import Question
-from .simulate.flows import Flows, simulate
+from .simulate.flows import FEW_SENDS, Flows, simulate
 from .simulate.symmetry import stepped as stepped_of
 
 PRICES = ("formula", "steps", "flows")
 _MANY = 4_000_000  # sends of one step that are still listed
 _FEWER = 500_000  # the same, where only findings look at the steps
-_DETAILED = 20_000  # sends whose times are kept though a shortcut would do without them: under 0.1 s
+_DETAILED = 20_000  # sends whose times are kept on request though a shortcut would do without: under 0.1 s
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +227,7 @@ def time_of(
         parts, time = (cost.latency, cost.bandwidth), cost.total(combine)
     elif price == "flows":
         about, shortcut = (laid, cluster, question.size), question.shortcut
-        flowed = simulate(*about, shortcut=shortcut, detail=_few(laid), progress=question.progress)
+        flowed = simulate(*about, shortcut=shortcut, detail=_few(laid, question.detail), progress=question.progress)
         time, latency = flowed.seconds, flowed.critical_latency()
         parts = (latency, time - latency)
     else:
@@ -267,10 +267,10 @@ def _pairs(question: Question) -> float:
     return float(question.group.ranks) ** 2 * len(question.group.all_groups)
 
 
-def _few(laid: Schedule) -> bool:
-    """Whether the times of all sends cost next to nothing."""
+def _few(laid: Schedule, wanted: bool) -> bool:
+    """Whether the times of all sends cost next to nothing, or a moment if they are ``wanted``."""
     orbit = None if laid.orbit is None else laid.orbit()
-    return orbit is None or len(orbit.step) * laid.groups.size <= _DETAILED
+    return orbit is None or len(orbit.step) * laid.groups.size <= (_DETAILED if wanted else FEW_SENDS)
 
 
 def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bounds.Bound, bounds.Bound]:

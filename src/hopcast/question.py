@@ -50,6 +50,7 @@ class Question:
         said: The size as it was written, ``f32[4096,4096]``; empty where it was a number.
         progress: Called now and then with the part of a simulation that is done.
         shortcut: Whether a simulation may use symmetry, if that gives the same answer.
+        detail: Whether the times of all sends are wanted, where that takes a moment only.
         words: Options that make it another question, as on the command line: ``("--dead", "0,0:0,1")``.
     """
 
@@ -65,6 +66,7 @@ class Question:
     words: tuple[str, ...] = ()
     progress: Callable[[float], None] | None = None
     shortcut: bool = True
+    detail: bool = False
 
     @property
     def physical_axes(self) -> list[int] | None:

@@ -16,7 +16,6 @@ from .arcs import Arcs
 
 Items = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-MOST_CELLS = 100_000_000  # four numbers of four bytes for each
 
 
 class _Rows(NamedTuple):

@@ -25,7 +25,7 @@ from hopcast.ir.topology import Floats, Ints
 from hopcast.names import InputError
 
 from . import folded, network, noise, plain, reference, refine, relay, symmetry, walked
-from .arcs import Touches, arcs
+from .arcs import MOST_CELLS, Touches, arcs
 from .network import Longs, Problem
 from .noise import Noise
 from .ran import Ran
@@ -36,6 +36,7 @@ MOST_SENDS = 8_000_000  # about 3 GiB; of sends that all wait for nothing the en
 _PATIENCE = (
     10_000  # array operations, about half a second: as long as it takes to load numba (2 cores, 2026-11)
 )
+FEW_SENDS = 500  # that are followed before the compiled engine has been loaded
 Progress = Callable[[float], None]
 
 
@@ -121,7 +122,9 @@ def simulate(
         few = refine.quotient(whole)
         if few is not None:
             return _refined(schedule, cluster, rows, step, whole, few, progress)
-    ran = _compiled(whole if uneven is None else noise.applied(whole, uneven, step, rows), progress)
+    timed = whole if uneven is None else noise.applied(whole, uneven, step, rows)
+    ran = plain.run(timed, _PATIENCE) if len(rows) <= FEW_SENDS else None
+    ran = ran or _compiled(timed, progress)
     assert ran is not None
     return finished(schedule, cluster, rows, step, whole, noise.without(ran, len(rows)))
 
@@ -293,14 +296,14 @@ def problem(
     schedule: Schedule, cluster: Cluster, size: float, gamma: float, step: Longs, rows: Sends
 ) -> Problem:
     """All sends on all links."""
-    from . import arcs_engine  # compiled, as `general` is
-
     pair, src, dst = network.pairs(rows, max(schedule.vertices, cluster.topology.vertices))
     _fits(schedule, cluster, src, dst, len(rows))
     found = network.paths(cluster, src, dst)
     volume = schedule.bytes(rows, size)
     vertices = max(schedule.vertices, cluster.topology.vertices)
-    if schedule.step_count > 1 and vertices * schedule.chunks <= arcs_engine.MOST_CELLS:
+    if schedule.step_count > 1 and len(rows) > FEW_SENDS and vertices * schedule.chunks <= MOST_CELLS:
+        from . import arcs_engine  # compiled, as `general` is
+
         wait = arcs_engine.compiled(step, rows, vertices, schedule.chunks)
     else:
         row, chunk = cells(rows, schedule.chunks) if schedule.step_count > 1 else (np.zeros(0, np.int64),) * 2

@@ -98,7 +98,7 @@ def simulate(
     )
     uneven = _uneven.noise(there.topology, jitter, straggler, seed)
     runs = _uneven.samples(samples, uneven)
-    a = answer(replace(q, progress=progress, shortcut=shortcut), algorithm, "flows")
+    a = answer(replace(q, progress=progress, shortcut=shortcut, detail=True), algorithm, "flows")
     rated, times = a.time, np.zeros(0)
     if uneven is not None:
         a, times = _with_noise(a, uneven, runs, every)
