@@ -227,7 +227,9 @@ def time_of(
         parts, time = (cost.latency, cost.bandwidth), cost.total(combine)
     elif price == "flows":
         about, shortcut = (laid, cluster, question.size), question.shortcut
-        flowed = simulate(*about, shortcut=shortcut, detail=_few(laid, question.detail), progress=question.progress)
+        flowed = simulate(
+            *about, shortcut=shortcut, detail=_few(laid, question.detail), progress=question.progress
+        )
         time, latency = flowed.seconds, flowed.critical_latency()
         parts = (latency, time - latency)
     else:

@@ -65,8 +65,8 @@ class _Plain:
                 return True
             soon = coming * (1 + _SAME)
             done = finish <= soon
-            rest, now = (rest - rate * (coming - now))[~done], coming
             over, active = active[done], active[~done]
+            rest, now = rest[~done] - rate[~done] * (coming - now), coming  # what crosses no link is done
             due, freed = self._arrive(over, due, now, soon)
             waiting = np.concatenate([waiting, freed])
         return False
