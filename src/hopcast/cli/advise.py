@@ -1,4 +1,4 @@
-"""Which slice of so many chips, and which of its axes: every shape and order, ranked by time."""
+"""Which slice of so many chips, along which axes: shapes and orders ranked by time."""
 
 from typing import Annotated
 
