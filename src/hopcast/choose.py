@@ -288,9 +288,11 @@ def _simulated(
 ) -> None:
     """Simulate those of least time by steps; ``others`` are that, the least time of flows, and the choice."""
     simulated = 0
+    others.sort(key=lambda o: o[:2])
     # First the one whose busiest link carries least: lanes that overlap may make much less of their steps.
-    lightest = min((o[1] for o in others), default=0.0)
-    for by_steps, least, choice in sorted(others, key=lambda o: (o[1] > lightest, *o[:2])):
+    lightest = min((o[1] for o in others), default=0.0) * (1 + 1e-9)
+    first = next((i for i, o in enumerate(others) if o[1] <= lightest), 0)
+    for by_steps, least, choice in [*others[first : first + 1], *others[:first], *others[first + 1 :]]:
         if least >= race.time:
             continue
         simulated += 1

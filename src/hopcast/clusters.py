@@ -288,7 +288,8 @@ def fault(topology: Topology, text: str, slow: bool) -> Fault:
     """A cable from ``3,3:3,4`` (dead) or ``3,3:3,4=0.5`` (slow); ``3,3>3,4`` is one direction of it.
 
     Raises:
-        InputError: where no cable joins the two chips or the factor is not between 0 and 1.
+        InputError: where no cable joins the two chips, the factor is not between 0 and 1, or one way is
+            meant of a cable whose ways share one bandwidth.
     """
     ends, equals, value = text.partition("=")
     factor = 0.0
@@ -309,11 +310,18 @@ def fault(topology: Topology, text: str, slow: bool) -> Fault:
     if len(pair) != 2:
         raise InputError(f"{'--slow' if slow else '--dead'} {text!r}: write two neighbours, as in 3,3:3,4")
     src, dst = (vertex(topology, p) for p in pair)
-    if not np.any((topology.src == src) & (topology.dst == dst)):
+    between = (topology.src == src) & (topology.dst == dst)
+    if not np.any(between):
         near = sorted({topology.place(int(v)) for v in topology.dst[topology.src == src]})
         raise InputError(
             f"{text!r}: no cable joins {topology.place(src)} and {topology.place(dst)} on {topology.name}; "
             f"{topology.place(src)} is joined to {' '.join(near)}"
+        )
+    back = (topology.src == dst) & (topology.dst == src)
+    if one_way and np.isin(topology.wire[between], topology.wire[back]).any():
+        both = text.replace(">", ":")
+        raise InputError(
+            f"{text!r}: at half duplex both ways of a cable share its bandwidth; write {both} for both"
         )
     return Fault(src, dst, factor, one_way)
 

@@ -47,7 +47,8 @@ def not_one_closed_line(group: Group) -> str | None:
     if len(long) > 1:
         names = ", ".join(a.name for a in long)
         return f"it goes along one axis and the group has {names}; use multi_axis or sequential_rings"
-    if not long[0].wraps and long[0].length > 2:
+    strewn = not group.apart and not any(group.bandwidth)  # no line of links: routes lead to the next rank
+    if not long[0].wraps and long[0].length > 2 and not strewn:
         return f"axis {long[0].name} does not wrap at length {long[0].length}; use chain"
     return None
 

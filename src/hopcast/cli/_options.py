@@ -146,7 +146,8 @@ OrderOption = Annotated[
     typer.Option(
         "--order",
         metavar="row|jax|z,y,x|FILE",
-        help="How the mesh lies on the chips; default jax's on TPUs, else row.",
+        help="How the mesh lies on the chips; default jax's on TPUs, else row. A FILE of chips in rank order "
+        "needs no --mesh.",
     ),
 ]
 ShiftOption = Annotated[int, typer.Option("--shift", metavar="K", help="permute sends from rank r to r + K.")]

@@ -73,7 +73,7 @@ def place(
 
 
 def mesh_of(mesh: str | Mesh | None, cluster: Cluster, order: str = "") -> Mesh | None:
-    """A mesh from ``data=4,model=8``; None where none is given."""
+    """A mesh from ``data=4,model=8``, or of all ranks in the order of a file; None where none is given."""
     if isinstance(mesh, Mesh) and not np.array_equal(
         np.sort(mesh.chips.ravel()), np.arange(cluster.topology.chips)
     ):
@@ -81,12 +81,17 @@ def mesh_of(mesh: str | Mesh | None, cluster: Cluster, order: str = "") -> Mesh 
             f"the mesh {dict(zip(mesh.names, mesh.shape, strict=True))} is not one of {cluster.name}, "
             f"which has {cluster.topology.chips} chips"
         )
-    if mesh is None or isinstance(mesh, Mesh):
+    if isinstance(mesh, Mesh) or (mesh is None and not order):
         return mesh
-    if not isinstance(mesh, str):
+    if not isinstance(mesh, str | None):
         raise InputError(f"a mesh is text such as data=4,model=8, or hc.mesh(...); given: {mesh!r}")
-    axes = lengths(mesh)
-    if order and order not in ("row", "jax") and not meshes.is_axes(cluster.topology, order):
+    listed = order and order not in ("row", "jax") and not meshes.is_axes(cluster.topology, order)
+    if mesh is None and not listed:
+        raise InputError(
+            f"--order {order} says how a mesh lies on the chips; give one, as in --mesh data=4,model=4"
+        )
+    axes = [("rank", cluster.topology.chips)] if mesh is None else lengths(mesh)
+    if listed:
         return meshes.from_order(cluster, axes, _chips_in(order), order)
     return meshes.logical(cluster, axes, order)
 
