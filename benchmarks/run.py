@@ -14,12 +14,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import chart
 import flows
 import machine
 import speed
 from peers import cases, compare
 
+from hopcast.draw.scaling import scaling_svg
 from hopcast.table import Page, table
 
 Row = dict[str, Any]
@@ -75,7 +75,9 @@ def main() -> None:
         shown = table(results["rows"], COLUMNS.get(section, PEERS), TITLES[section], notes, Page())
         print("\n" + shown, flush=True)
     if "curves" in (asked.only or SECTIONS):
-        (asked.to / "curves.svg").write_text(chart.svg(results), encoding="utf-8")
+        (asked.to / "curves.svg").write_text(
+            scaling_svg(results, title="Time to an answer"), encoding="utf-8"
+        )
     print(f"\nwritten to {asked.to}/")
 
 

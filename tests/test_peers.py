@@ -20,6 +20,7 @@ from grids import build, cluster, group
 import hopcast as hc
 from hopcast import algorithms
 from hopcast.clusters import cluster as named
+from hopcast.draw.scaling import scaling_svg
 from hopcast.ir.algebra import relabel
 from hopcast.ir.group import Hint
 from hopcast.names import InputError
@@ -27,7 +28,6 @@ from hopcast.simulate import flows
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
-import chart  # noqa: E402
 import machine  # noqa: E402
 from peers import cases, compare, export, simgrid  # noqa: E402
 from process import measure  # noqa: E402
@@ -245,7 +245,9 @@ def test_recorded_results_agree_and_explain_every_key(path):
 @pytest.mark.golden
 def test_the_chart_is_of_the_recorded_results():
     path = ROOT / "benchmarks" / "results" / "curves.svg"
-    drawn = chart.svg(json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
+    drawn = scaling_svg(
+        json.loads(path.with_suffix(".json").read_text(encoding="utf-8")), title="Time to an answer"
+    )
     if os.environ.get("HOPCAST_GOLDEN") == "write":
         path.write_text(drawn, encoding="utf-8")
     assert drawn == path.read_text(encoding="utf-8")

@@ -262,17 +262,23 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
     others: list[tuple[float, float, Choice]] = []
     # On a pod, following every send is worth the time only if nothing else is known.
     patient = race.choice is None or question.group.all_groups.size <= _PATIENT
+    reasons: list[InputError] = []
     # Last those with a send for every pair: their load may rule them out.
     for choice, hint in sorted(open_ones, key=lambda o: _every_pair(o[0])):
         laid = _laid(question, choice, hint)
-        if price != "steps" and is_alike(laid, question.cluster):
-            if _every_pair(choice) and race.time < math.inf and _least(question, laid) >= race.time:
-                continue
-            tried = timed(question, choice, "flows", combine)
-            race.enter(choice, tried.time, "flows", tried)
-        elif patient and _listable(question, choice):
-            others.append((*_by_steps(question, laid), choice))
+        try:
+            if price != "steps" and is_alike(laid, question.cluster):
+                if _every_pair(choice) and race.time < math.inf and _least(question, laid) >= race.time:
+                    continue
+                tried = timed(question, choice, "flows", combine)
+                race.enter(choice, tried.time, "flows", tried)
+            elif patient and _listable(question, choice):
+                others.append((*_by_steps(question, laid), choice))
+        except InputError as reason:  # it sends where no route leads; others may not
+            reasons.append(reason)
     _simulated(question, others, race, price, combine, most)
+    if race.choice is None and reasons:
+        raise reasons[0]
     if race.choice is None:
         raise _too_many(question) if fits else _none_fits(question)
     return beside_bounds(race.timed or timed(question, race.choice, race.price, combine))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hopcast.graph.split import Network, Path
+from hopcast.graph.whole import whole
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.group import Group
 from hopcast.ir.topology import Bools, Floats, Ints
@@ -64,7 +65,7 @@ def _of(cluster: Cluster, shape: tuple[int, int], key: bytes) -> Wiring | str:
     if not all(one.is_like(other) for other in all_of_them):
         return "its groups are not wired alike"
     vertices = int(max(one.tail.max(initial=0), one.head.max(initial=0), shape[1] - 1)) + 1
-    counts, unit = whole(one.rate)
+    counts, unit = whole(one.rate, _FINEST, up=False)
     coords = topology.coords[groups[0]].astype(np.int64)
     network = Network(shape[1], vertices, one.tail, one.head, counts, one.routes(), coords)
     out, into = (np.bincount(end, counts, vertices) for end in (one.tail, one.head))
@@ -153,20 +154,3 @@ def _useful(cluster: Cluster, ranks: Ints) -> tuple[Longs, Longs, float]:
     links = found.links[np.repeat(kept, found.hops)].astype(np.int64)
     start = np.concatenate([[0], np.cumsum(found.hops[kept])])
     return links, start, float(found.latency[kept].max(initial=0.0))
-
-
-def whole(rate: Floats) -> tuple[Longs, Fraction]:
-    """Rates as whole numbers of a unit, exactly where that takes few digits, and else rounded down.
-
-    >>> whole(np.array([450e9, 50e9]))
-    (array([9, 1]), Fraction(50000000000, 1))
-    """
-    if not len(rate):
-        return np.zeros(0, np.int64), Fraction(1)
-    if np.all(rate == np.floor(rate)) and rate.max() < 2.0**62:
-        counts = rate.astype(np.int64)
-        unit = int(np.gcd.reduce(counts))
-        if int(counts.max()) // unit <= _FINEST:
-            return counts // unit, Fraction(unit)
-    unit_of = Fraction(float(rate.max())) / _FINEST
-    return np.array([int(Fraction(r) / unit_of) for r in rate.tolist()], np.int64), unit_of

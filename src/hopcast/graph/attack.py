@@ -20,9 +20,10 @@ import numpy.typing as npt
 from hopcast.ir.topology import AnyInts, Floats, Ints
 
 from . import dinic
-from .weakest import whole
+from .whole import whole
 
 Longs = npt.NDArray[np.int64]
+_MOST = 2**61  # of all capacities together, times what they are multiplied by
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,7 @@ def attack(
     """
     chips = np.asarray(ranks, np.int64)
     n = len(chips)
-    room = whole(rate, 4 * n)
+    room = whole(rate, _MOST // max(len(rate) * (4 * n) ** 2, 1))[0]
     label = np.full(vertices, -1)
     label[chips] = np.arange(n)
     cheapest = _ratio(label, a, b, room)

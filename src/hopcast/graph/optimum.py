@@ -22,6 +22,7 @@ import numpy.typing as npt
 from hopcast.ir.topology import AnyInts, Bools, Floats, Ints, Topology
 
 from . import alike, dinic
+from .whole import whole
 
 Longs = npt.NDArray[np.int64]
 _MOST = 2**60  # of a flow; twice as much still fits
@@ -163,7 +164,7 @@ def _search(task: _Task, targets: Ints, start: Bools | None) -> tuple[Bools, int
     n, v, links = len(task.ranks), task.vertices, len(task.tail)
     side = task.weakest(start)
     rate = task.ratio(side)
-    whole, unit = _whole(task.rate, n)
+    whole_rate, unit = whole(task.rate, _MOST // max(links * n, 1))
     graph = dinic.arcs(
         v + 1,
         np.concatenate([task.tail, np.full(n, v)]),
@@ -179,7 +180,7 @@ def _search(task: _Task, targets: Ints, start: Bools | None) -> tuple[Bools, int
                 # Only rounded capacities come here. A little less is asked for, so that the search ends.
                 scaled = Fraction(int(scaled * n), n)
             wanted = n * scaled.numerator
-            capacity[:links] = np.minimum(whole, wanted // scaled.denominator + 1) * scaled.denominator
+            capacity[:links] = np.minimum(whole_rate, wanted // scaled.denominator + 1) * scaled.denominator
             capacity[links:] = scaled.numerator
             flows += 1
             if network.send(capacity, v, target, wanted) == wanted:
@@ -187,17 +188,3 @@ def _search(task: _Task, targets: Ints, start: Bools | None) -> tuple[Bools, int
             found = network.side(v)[:v]
             side, rate, cuts = found, task.ratio(found), cuts + 1
     return side, cuts, flows
-
-
-def _whole(rate: Floats, ranks: int) -> tuple[Longs, Fraction]:
-    """Rates as whole multiples of a unit, exactly if they fit and else rounded up."""
-    if not len(rate):
-        return np.zeros(0, np.int64), Fraction(1)
-    most = _MOST // (len(rate) * ranks)
-    if np.all(rate == np.floor(rate)) and rate.max() < 2.0**62:
-        counts = rate.astype(np.int64)
-        unit = int(np.gcd.reduce(counts))
-        if int(counts.max()) // unit <= most:
-            return counts // unit, Fraction(unit)
-    unit_of = Fraction(float(rate.max())) / min(most, 2**40)
-    return np.array([-int(-Fraction(r) // unit_of) for r in rate.tolist()], np.int64), unit_of

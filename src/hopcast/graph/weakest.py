@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hopcast.ir.topology import AnyInts, Bools, Floats
 
 from . import dinic
+from .whole import whole
 
 Longs = npt.NDArray[np.int64]
 _MOST = 2**61  # of all capacities together
@@ -47,7 +48,7 @@ def to_each(
     >>> to_each(4, *line, 0, np.array([3])).tolist()
     [True, True, False, False]
     """
-    room = whole(rate, 1)
+    room = whole(rate, _MOST // max(len(rate), 1))[0]
     others = np.asarray(targets)[np.asarray(targets) != root]
     least = min(int(room[tail == root].sum()), *(int(room[head == t].sum()) for t in others))
     network = dinic.Flows(dinic.arcs(vertices, tail, head), len(others))
@@ -71,7 +72,7 @@ def to_all(
     """
     others = np.asarray(targets)[np.asarray(targets) != root]
     n = len(others)
-    room = whole(rate, n)
+    room = whole(rate, _MOST // max(len(rate) * n * n, 1))[0]
     sink = vertices
     network = dinic.Flows(
         dinic.arcs(vertices + 1, np.append(tail, others), np.append(head, np.full(n, sink))), 2
@@ -85,20 +86,3 @@ def to_all(
         crossing = int(room[side[tail] & ~side[head]].sum())
         each = Fraction(crossing, int(np.count_nonzero(~side[others])))
     return side
-
-
-def whole(rate: Floats, times: int) -> Longs:
-    """Rates as whole numbers that can be multiplied by ``times`` and summed: exact where they divide evenly.
-
-    >>> whole(np.array([45e9, 90e9]), 8).tolist()
-    [1, 2]
-    """
-    if not len(rate):
-        return np.zeros(0, np.int64)
-    most = _MOST // (len(rate) * times * times)
-    if np.all(rate == np.floor(rate)) and rate.max() < 2.0**62:
-        counts = rate.astype(np.int64)
-        counts //= np.gcd.reduce(counts)
-        if int(counts.max()) <= most:
-            return counts
-    return np.ceil(rate * (min(most, 2**40) / float(rate.max()))).astype(np.int64)
