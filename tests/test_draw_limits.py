@@ -197,7 +197,7 @@ def test_numbers_of_the_figures_follow_from_the_network(name: str, key: str, val
 
 
 def test_trees_pay_from_some_megabytes_on() -> None:
-    assert fact("trees_crossover", "gain.first") < 1 < fact("trees_crossover", "gain.last")
+    assert fact("trees_crossover", "gain.least") < 1 < fact("trees_crossover", "gain.last")
     assert 2**18 < fact("trees_crossover", "crossing") < 2**24
     assert fact("trees_crossover", "gain.last") <= 1.5 * (1 + 1e-3)
     assert "overtake" in " ".join(words(drawn("trees_crossover").svg))

@@ -295,6 +295,8 @@ REFUSED = [
     ("v5e:4x4,slices=2", ("dcn",), {}, "share links"),
     ("dgx-h100:16", (), {}, "beyond 64 ranks"),
     ("dgx-h100:64", (), {"trees": "1"}, "beyond 256 ranks"),
+    ("dgx-h100:2", (), {"trees": "1025"}, "at most 1,024"),
+    ("dgx-h100:2", (), {"pieces": "20834"}, "up to 20,833 are possible"),
     ("mesh:4x4", (), {}, "synthesized"),
 ]
 

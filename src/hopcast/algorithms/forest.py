@@ -37,7 +37,8 @@ SOURCE = (
 # Trees of each rank, and pieces of the part of each tree; none given: the fastest numbers.
 OPTIONS: dict[str, tuple[str, ...]] = {"trees": (), "pieces": ()}
 MOST_RANKS, MOST_UNASKED = 256, 64
-_MOST_SENDS = 100_000
+MOST_TREES, MOST_SENDS = 1_024, 5_000_000  # that may be asked for
+_UNASKED_SENDS = 100_000
 _PACKINGS, _FEW_EDGES = 8, 8_000  # packings tried, and edges of all of them together
 _LEAST = 0.9  # of the optimum, unless asked; a machine's routes do not allow every way over switches
 _COUNTS = 1, 0  # trees of each rank that are tried; 0: as many as reach the optimum
@@ -73,17 +74,22 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
             "all its links go from rank to rank at one rate, where synthesized needs fewer steps; "
             "forest,trees=1 asks for it"
         )
+    trees, pieces = (int(option(OPTIONS, hint, key) or 0) for key in OPTIONS)
+    if trees > MOST_TREES:
+        return f"it is asked for {trees:,} trees of each rank, and at most {MOST_TREES:,} are tried"
+    most = MOST_SENDS // (group.ranks * (group.ranks - 1))
+    if pieces > most:
+        return f"{pieces:,} pieces take too many sends; up to {most:,} are possible for {group.ranks} ranks"
     wiring = _network.of(group)
     if isinstance(wiring, str):
         return wiring
     if collective == "all_reduce" and not wiring.mirrored:
         return "not every link has its like the other way, so sums and copies take different trees"
     ways = (False,) if wiring.mirrored else (False, True)
-    asked = option(OPTIONS, hint, "trees")
     kept = 0.0
-    for count in (int(asked),) if asked else _COUNTS:
+    for count in (trees,) if trees else _COUNTS:
         kept = max(kept, min(_ground.of(wiring, turned, count).kept for turned in ways))
-        if kept >= _LEAST or (asked and kept):
+        if kept >= _LEAST or (trees and kept):
             return None
     return f"trees over the routes between its ranks reach only {100 * kept:.3g} % of the optimum"
 
@@ -177,7 +183,7 @@ def _best(wiring: _network.Wiring, turned: bool, hint: Hint) -> tuple[_Plan, int
         if not _ground.of(wiring, turned, count).kept:
             continue
         plan = _plan(wiring, turned, count, hint.seed)
-        whole, most = plan.full * hint.size, max(1, _MOST_SENDS // len(plan.src))
+        whole, most = plan.full * hint.size, max(1, _UNASKED_SENDS // len(plan.src))
         m = pieces or _chunks.best(plan.filling, plan.latency, whole, most)
         time = (m + int(plan.depth.max())) * plan.latency + whole * (1 + plan.filling / m)
         if best is None or time * _CLEARLY < best[0]:

@@ -1,4 +1,4 @@
-"""Which slice of so many chips, along which axes: shapes and orders ranked by time."""
+"""Which slice of so many chips, along which axes: shapes and orders, by time."""
 
 from typing import Annotated
 

@@ -1,5 +1,6 @@
 """The server: on 127.0.0.1 only, at a port of its own, behind a token that nobody can guess."""
 
+import logging
 import secrets
 import socket
 
@@ -65,6 +66,8 @@ class Server(uvicorn.Server):
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer until the end."""
+        # It warns of processes that were waited for twice, as those that end with the server may be.
+        logging.getLogger("asyncio").setLevel(logging.ERROR)
         super().run([self._socket])
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -123,7 +123,7 @@ def _least_loose(best: float, loose: Names, loose_bound: Floats, pipe: Records, 
                 found, least = i, loose_bound[i]
         if found < 0:
             return -1
-        link = loose[found]
+        link = int(loose[found])
         if not _is_loose(link, pipe):
             pipe[link].mark = 0.0
             tally[LOOSE] -= 1
@@ -197,7 +197,7 @@ def _water_level(
     seats: Names, flow: Records,
 ) -> float:  # fmt: skip
     """At which a link is full if flows that are faster are stopped too: from a level below it, upwards."""
-    faster = -1.0
+    faster = np.inf  # ever fewer, or rounding that turns the level down a little would go to and fro
     while True:
         more, extra = 0.0, 0.0
         for at in range(first, last):
@@ -205,7 +205,7 @@ def _water_level(
             if flow[slot].rate > level * (1.0 + _SAME) and flow[slot].holder != link:
                 more += seats[at, 1]
                 extra += flow[slot].rate * seats[at, 1]
-        if more == faster or more + sharing == 0:
+        if more >= faster or more + sharing == 0:
             return level
         faster = more
         level = (room + extra) / (sharing + more)

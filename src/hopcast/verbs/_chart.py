@@ -12,6 +12,8 @@ from hopcast.units import show_seconds, show_size
 
 MOST_CURVES = 6  # kinds of line that can be told apart
 
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
 
 def chart(swept: Result) -> str:
     """The SVG of a sweep; of many algorithms those that come nearest to the fastest.
@@ -45,7 +47,7 @@ def chart(swept: Result) -> str:
     plot(canvas, Box(690, 0, 1050, 300), [Curve(k, across, r) for k, r in rates.items()], size, rate, what)
     left = len(by_name) - len(shown)
     cross = crossings(across, times)
-    said = "; ".join(f"{b} overtakes {a} near {show_size(_rounded(x))}" for a, b, x in cross)
+    said = "; ".join(f"{b} overtakes {a} near {_rounded(x)}" for a, b, x in cross)
     notes = [f"As the size grows {said}."] if said else []
     notes.append("Ideal links; real machines start up slower.")
     notes += [f"Left out: {left} that are as fast as one that is drawn, or slower."] if left else []
@@ -68,14 +70,14 @@ def _worth(by_name: dict[str, dict[int, tuple[float, float]]], sizes: Sequence[i
     return sorted(kept)
 
 
-def _rounded(size: float) -> float:
+def _rounded(size: float) -> str:
     """To two digits, in powers of 1,024: sizes lie between samples.
 
-    >>> _rounded(5.3217e6) == 5.1 * 2**20
-    True
+    >>> _rounded(5.3217e6), _rounded(120_000)
+    ('5.1 MiB', '120 KiB')
     """
-    unit = 1024.0 ** int(math.log(max(size, 1.0), 1024))
-    return float(f"{size / unit:.2g}") * unit
+    power = min(int(math.log(max(size, 1.0), 1024)), len(_UNITS) - 1)
+    return f"{float(f'{size / 1024.0**power:.2g}'):g} {_UNITS[power]}"
 
 
 def _same(a: float, b: float) -> bool:

@@ -135,7 +135,7 @@ def draw_crossing(numbers: Numbers) -> Picture:
     plot(canvas, Box(690, 0, 1030, 280), gains, sizes, times)
     one = 280 * (1 - times.at(1.0))
     canvas.line(((690, one), (1030, one)), "border")
-    facts: dict[str, Fact] = {"gain.first": gain[0], "gain.last": gain[-1], "limit": phases / best}
+    facts: dict[str, Fact] = {"gain.least": min(gain), "gain.last": gain[-1], "limit": phases / best}
     said = "; ".join(f"{names[b]} overtake {names[a]} at {_mebi(x)}" for a, b, x in cross if b == TREES)
     said = said or "Trees overtake it nowhere here"
     if cross:
