@@ -162,3 +162,10 @@ def test_one_way_of_a_cable_that_carries_one_at_a_time_is_refused(option: str, e
 def test_options_that_count_have_an_end(collective: str, algorithm: str, value: str) -> None:
     said = one_line_error(hc.predict, collective, "mesh:4x4", size="1MiB", algorithm=algorithm + value)
     assert "a whole number from 1 to 65,536" in said
+
+
+def test_flows_of_deep_trees_over_thin_spines_come_to_an_end() -> None:
+    """Rates of hundreds of flows on one link, which rounding made go to and fro for ever."""
+    asked = {"size": "1GiB", "algorithm": "forest,pieces=6", "price": "flows"}
+    row = hc.predict("all_gather", "fat-tree:16x4,leaf=4,spine=2,nics=2", **asked).rows[0]
+    assert row["time_us"] >= row["bound_us"] >= row["limit_us"] > 0
