@@ -191,7 +191,9 @@ BackgroundOption = Annotated[
 AnySizeOption = Annotated[
     str,
     typer.Option(
-        "--size", metavar="SIZE", help="Only chooses chunk counts, where an algorithm has a choice."
+        "--size",
+        metavar="SIZE",
+        help="Bytes of the whole array, where chunk counts or what binds depend on it.",
     ),
 ]
 AnyMessageOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Bytes of the message.")]

@@ -134,11 +134,18 @@ def from_order(cluster: Cluster, axes: Sequence[tuple[str, int]], chips: Sequenc
         InputError: if the list is not a permutation of the chips.
     """
     shape = tuple(length for _, length in axes)
-    if sorted(chips) != list(range(cluster.topology.chips)) or math.prod(shape) != len(chips):
+    many = cluster.topology.chips
+    rule = f"{label}: an order lists each of the {many} chips of {cluster.name} once"
+    for place, chip in enumerate(chips):
+        if not 0 <= chip < many:
+            raise InputError(f"{rule}, by 0 to {many - 1}; entry {place + 1} is {chip}")
+    if len(chips) != many or len(set(chips)) < many:
+        twice = next((c for c in chips if chips.count(c) > 1), None) if len(chips) == many else None
         raise InputError(
-            f"{label}: an order lists each of the {cluster.topology.chips} chips of {cluster.name} once; "
-            f"it has {len(chips)} entries"
+            f"{rule}; " + (f"it has {len(chips)} entries" if twice is None else f"{twice} is there twice")
         )
+    if math.prod(shape) != many:
+        raise InputError(f"{label}: a mesh of {'x'.join(map(str, shape))} has no place for {many} chips")
     return Mesh(
         tuple(n for n, _ in axes), np.array(chips, np.int32).reshape(shape), (None,) * len(shape), label
     )

@@ -39,7 +39,10 @@ def noise(topology: Topology, jitter: str | float, straggler: Sequence[str], see
         rank = vertex(topology, name)
         if rank >= topology.chips:
             raise InputError(f"--straggler {text!r}: {topology.place(rank)} is no rank; {example}")
-        if value.endswith("x") and _NUMBER.fullmatch(value[:-1]):
+        times = value.endswith("x")
+        if rank in (slow if times else late):
+            raise InputError(f"--straggler {text!r}: {topology.place(rank)} is said twice; say it once")
+        if times and _NUMBER.fullmatch(value[:-1]):
             factor = float(value[:-1])
             if factor < 1:
                 raise InputError(f"--straggler {text!r}: it sends at most as fast as rated; write 1x or more")

@@ -63,6 +63,11 @@ def place(
     if layout is None:
         layout = meshes.physical(found.topology)
     else:
+        if mesh is None and axes and axes != ["rank"]:
+            raise InputError(
+                f"--over {','.join(axes)}: ranks in the order of a file have one axis, rank; leave --over "
+                "off, or name axes by --mesh"
+            )
         warnings.append(f"mesh: {layout.describe(found.topology)}")
         if axes and all(a in {x.name for x in found.topology.axes} and a not in layout.names for a in axes):
             layout = meshes.physical(found.topology)

@@ -143,6 +143,8 @@ def predict(
         matrix=sent,
         words=["--moe", moe] if moe else ["--matrix", matrix] if isinstance(matrix, str) else [],
     )
+    if not shortcut and price in ("formula", "steps"):
+        raise InputError(f"--no-shortcut is for --price flows; {price} simulates nothing")
     q = replace(q, progress=progress, shortcut=shortcut)
     if beside is not None:
         return _together.result(q, where, beside, algorithm, price, combine, said)

@@ -1,0 +1,115 @@
+"""Ranks in the order of a file, and what more bandwidth does to steps."""
+
+import json
+
+import numpy as np
+import pytest
+from cli import run
+from hypothesis import given
+from hypothesis import strategies as st
+from refused import one_line_refusal
+from test_bounds_random import clusters, modest
+
+from hopcast import algorithms
+from hopcast.algorithms import ring
+from hopcast.ir.algebra import lay
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.group import Hint
+from hopcast.ir.mesh import group, physical
+from hopcast.price.steps import steps
+
+LINKS = "bandwidth=45GB/s,latency=1us"
+
+
+@pytest.fixture
+def order(tmp_path):
+    def write(text: str) -> str:
+        path = tmp_path / "order.txt"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def row(*words: str) -> dict[str, object]:
+    ran = run("predict", *words, "--format", "json")
+    assert ran.status == 0, ran.err
+    found: dict[str, object] = json.loads(ran.out)["rows"][0]
+    return found
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "bidirectional_ring"])
+def test_a_ring_listed_as_it_lies_takes_the_time_of_the_axis(order, algorithm):
+    asked = ("all_reduce", f"ring:8,{LINKS}", "--size", "8MiB", "--price", "flows", "--algorithm", algorithm)
+    listed = row(*asked, "--order", order(" ".join(map(str, range(8)))))
+    assert listed["time_us"] == pytest.approx(row(*asked)["time_us"], rel=1e-9)
+    assert (listed["over"], listed["ranks"]) == ("rank", 8)
+
+
+def test_a_ring_that_jumps_over_chips_loads_links_as_often_as_its_routes_cross_them(order):
+    """0, 2, 4, 1, 3 on a line of 5: two routes at most cross a link, up 0>2 and 1>3, down 4>1 and 3>0."""
+    jumps = row("all_gather", f"mesh:5,{LINKS}", "--size", "5MiB", "--algorithm", "ring",
+                "--order", order("0,2,4,1,3"))  # fmt: skip
+    assert jumps["max_link_bytes"] == 2 * 4 * 2**20  # in each of 4 steps
+    assert jumps["steps"] == 4
+
+
+WRONG = [
+    ("0 1 2", "it has 3 entries"), ("0 1 1 3", "1 is there twice"), ("0 1 2 4", "entry 4 is 4"),
+    ("0 1 x 3", "'x' is not a chip number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "says"), WRONG)
+def test_an_order_that_is_none_is_refused_with_the_reason(order, text, says):
+    said = one_line_refusal(
+        "predict", "all_reduce", f"ring:4,{LINKS}", "--size", "1MiB", "--order", order(text)
+    )
+    assert says in said
+
+
+def test_what_an_order_cannot_mean_is_refused(order):
+    listed = ("--size", "1MiB", "--order", order("3 1 2 0"))
+    assert "one axis, rank" in one_line_refusal("predict", "all_reduce", "mesh:2x2", *listed, "--over", "x")
+    assert "no place for 4 chips" in one_line_refusal(
+        "predict", "all_reduce", "mesh:2x2", *listed, "--mesh", "data=2,model=3"
+    )
+    assert "--mesh" in one_line_refusal(
+        "predict", "all_reduce", "mesh:2x2", "--size", "1MiB", "--order", "row"
+    )
+
+
+def test_a_line_that_is_one_is_no_ring():
+    chain = group(*_line("chain:5"))
+    said = ring.valid("all_gather", chain, Hint())
+    assert said is not None
+    assert "does not wrap" in said
+
+
+def _line(name: str):
+    from hopcast.clusters import cluster
+
+    found = cluster(f"{name},{LINKS}")
+    return found, physical(found.topology)
+
+
+@modest
+@given(clusters(most=12), st.data())
+def test_more_bandwidth_on_any_links_never_costs_time_by_steps(where: Cluster, data: st.DataObject) -> None:
+    ranks = group(where, physical(where.topology))
+    fits = [
+        (name, collective)
+        for name in algorithms.names()
+        for collective in algorithms.get(name).collectives
+        if algorithms.get(name).valid(collective, ranks, Hint()) is None
+    ]
+    if ranks.ranks == 1 or not fits or (where.topology.bandwidth == 0).any():
+        return
+    name, collective = data.draw(st.sampled_from(fits))
+    made = algorithms.get(name).build(collective, ranks, Hint(2.0**20))
+    laid = lay(made, ranks.all_groups, where.topology.vertices, ranks.hubs)
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    faster = where.topology.bandwidth * rng.choice([1.0, 1.0, 2.0], where.topology.links)[where.topology.wire]
+    more = Cluster(where.name, where.topology.with_links(faster), where.family, where.routing)
+    was, now = (steps(laid, c, 2.0**20) for c in (where, more))
+    assert now.latency + now.bandwidth <= (was.latency + was.bandwidth) * (1 + 1e-12)
