@@ -70,11 +70,11 @@ def slower(where, link, part):
     return replace(where, topology=t.with_links(speeds))
 
 
-def in_random_order(side):
-    """A ring all_reduce whose ranks are spread over a torus, and the torus."""
+def in_random_order(side, collective="all_reduce", seed=1):
+    """A ring whose ranks are spread over a torus, and the torus."""
     n = side * side
-    made = hc.build("all_reduce", f"ring:{n},{LINKS}", algorithm="ring")
-    order = np.random.default_rng(1).permutation(n).astype(np.int32)
+    made = hc.build(collective, f"ring:{n},{LINKS}", algorithm="ring")
+    order = np.random.default_rng(seed).permutation(n).astype(np.int32)
     return relabel(made, order), named(f"torus:{side}x{side},{LINKS}")
 
 
@@ -134,6 +134,13 @@ def test_flows_of_many_hops_that_share_links_take_the_time_that_simgrid_says(siz
     made = replace(made, step_count=24)
     ours = flows.simulate(made, where, size).seconds
     assert by_simgrid(made, where, size, tmp_path) == pytest.approx(ours, rel=SAME)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 6])
+def test_a_whole_all_gather_of_large_parts_in_random_order_takes_the_time_that_simgrid_says(seed, tmp_path):
+    made, where = in_random_order(8, "all_gather", seed)
+    ours = flows.simulate(made, where, 1024 * MIB).seconds
+    assert by_simgrid(made, where, 1024 * MIB, tmp_path) == pytest.approx(ours, rel=SAME)
 
 
 def test_simgrid_left_to_itself_gives_flows_over_fewer_links_more(tmp_path):
