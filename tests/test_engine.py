@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from flowing import compiled, every, same, uneven  # noqa: F401
 from grids import build, cluster, group
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_flows import every, problems, same, uneven
+from test_flows import problems
 
 from hopcast import algorithms
 from hopcast.ir import algebra

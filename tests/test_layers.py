@@ -82,7 +82,6 @@ LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
 # path from the repository's root -> why it is one piece
 LONG_MODULES: dict[str, str] = {
     "tests/test_atlas.py": "figures are still being added; to be split by subject when all of them are there",
-    "tests/test_flows.py": "shortcuts are still being added; to be split by shortcut when all are there",
 }
 # path under src/hopcast::function -> why it is one piece
 LONG_FUNCTIONS: dict[str, str] = {}

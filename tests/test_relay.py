@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from flowing import uneven
 from grids import build, cluster
-from test_flows import uneven
 
 from hopcast.simulate import flows, reference, relay, relay_line
 from hopcast.simulate.noise import Noise

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cli import run
+from flowing import compiled, every, uneven  # noqa: F401
 from grids import build, cluster
-from test_flows import every, uneven
 
 from hopcast.ir.schedule import sends
 from hopcast.simulate import flows, reference, relay
