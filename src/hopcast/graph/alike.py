@@ -6,15 +6,15 @@ taken for alike that is not.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
+from hopcast.ir.hashes import GOLDEN, Words, mixed
 from hopcast.ir.topology import AnyInts, Floats, Ints, Topology
 
 Longs = npt.NDArray[np.int64]
-_Marks = npt.NDArray[np.uint64]
 _TIERS = 8  # of switches above chips, at most
 
 
@@ -47,15 +47,24 @@ def classes(topology: Topology, ranks: AnyInts, links: AnyInts, rate: Floats) ->
         for move in (_whole(topology, chips, ends, rate) for chips in _chip_moves(topology))
         if np.array_equal(inside, inside[move]) and _keeps(topology, move, ends, rate)
     ]
-    label = np.arange(topology.vertices)
+    return np.asarray(lowest(moves, topology.vertices)[ranks], np.int64)
+
+
+def lowest(moves: Iterable[Longs], count: int) -> Longs:
+    """``int64[count]``: for each thing the lowest that the moves, permutations of them, bring it to.
+
+    >>> lowest([np.array([1, 0, 2, 4, 3])], 5).tolist()
+    [0, 0, 2, 3, 3]
+    """
+    moves, label = list(moves), np.arange(count)
     while True:
         before = label.copy()
         for move in moves:
             np.minimum.at(label, move, label)
             label = np.minimum(label, label[move])
+        label = label[label]
         if np.array_equal(before, label):
-            break
-    return np.asarray(label[ranks], np.int64)
+            return label
 
 
 def _chip_moves(topology: Topology) -> Iterator[Longs]:
@@ -100,25 +109,18 @@ def _whole(topology: Topology, chips: Longs, ends: tuple[Longs, Longs], rate: Fl
     return move
 
 
-def _spread(topology: Topology, mark: _Marks, ends: tuple[Longs, Longs], rate: Floats) -> _Marks:
+def _spread(topology: Topology, mark: Words, ends: tuple[Longs, Longs], rate: Floats) -> Words:
     """Marks of switches that tell which chips they join, over how many tiers and how fast."""
     bits = np.ascontiguousarray(rate, np.float64).view(np.uint64)
     now = mark.copy()
     for _ in range(_TIERS):
-        after = now * np.uint64(0x9E3779B97F4A7C15)
+        after = now * np.uint64(GOLDEN)
         for tail, head in (ends, ends[::-1]):
-            np.add.at(after, tail, _mixed(now[head] ^ bits))
-            after = _mixed(after)
+            np.add.at(after, tail, mixed(now[head] ^ bits))
+            after = mixed(after)
         after[: topology.chips] = mark[: topology.chips]
         now = after
     return now
-
-
-def _mixed(value: _Marks) -> _Marks:
-    """Bits that change with every bit of the value (the finalizer of splitmix64, Steele et al. 2014)."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
 
 
 def _keeps(topology: Topology, move: Longs, ends: tuple[Longs, Longs], rate: Floats) -> bool:

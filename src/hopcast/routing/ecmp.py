@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hopcast.ir.hashes import GOLDEN, Words, mixed
 from hopcast.ir.topology import Bools, Ints, Topology
 
 from . import Routes, spread
 
 Longs = npt.NDArray[np.int64]
-Hashes = npt.NDArray[np.uint64]
 _MOST_HOPS = 10  # chip, NIC, leaf, spine, core and back
 
 
@@ -99,7 +99,7 @@ def routes(topology: Topology, src: Ints, dst: Ints, seed: int = 0) -> Routes:
         many = many - first
         lost[row[many == 0]] = True
         on = many > 0
-        pick = first + (_mix(flow + np.uint64(hop + 1)) % np.maximum(many, 1).astype(np.uint64)).astype(int)
+        pick = first + (mixed(flow + np.uint64(hop + 1)) % np.maximum(many, 1).astype(np.uint64)).astype(int)
         link = np.where(
             falling, c.down[np.where(falling & on, pick, 0)], c.up[np.where(~falling & on, pick, 0)]
         )
@@ -113,14 +113,7 @@ def routes(topology: Topology, src: Ints, dst: Ints, seed: int = 0) -> Routes:
     return spread.finish(topology, src, dst, ways, lost)
 
 
-def _hash(src: Ints, dst: Ints, seed: int) -> Hashes:
+def _hash(src: Ints, dst: Ints, seed: int) -> Words:
     """``uint64[p]``."""
     ends = src.astype(np.uint64) * np.uint64(2**32) + dst.astype(np.uint64)
-    return _mix(_mix(ends) + np.full(len(src), seed, np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-
-
-def _mix(x: Hashes) -> Hashes:
-    """The finalizer of splitmix64."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return mixed(mixed(ends) + np.full(len(src), seed, np.uint64) * np.uint64(GOLDEN))

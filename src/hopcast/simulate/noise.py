@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from hopcast.ir.hashes import GOLDEN, Words, mixed
 from hopcast.ir.schedule import Sends
 from hopcast.ir.topology import AnyInts, Floats
 
@@ -25,9 +26,6 @@ from .arcs import Arcs
 from .network import Longs, Paths, Problem
 from .ran import Ran
 
-Words = npt.NDArray[np.uint64]
-FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix's multipliers
-_GOLDEN = 0x9E3779B97F4A7C15
 MIDDLE = 2 * 65535.0  # mean of the sum of four numbers 0 .. 65535
 SPREAD = float(np.sqrt((65536.0**2 - 1) / 3))  # and its standard deviation
 
@@ -73,18 +71,11 @@ class Noise:
         return found
 
 
-def mixed(words: Words) -> Words:
-    """A hash of each word: SplitMix's finalizer."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(FIRST)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(SECOND)
-    return words ^ (words >> np.uint64(31))
-
-
 def turn_keys(seed: int, sample: int, step: Longs, lane: AnyInts) -> Words:
     """``uint64[...]``: what a step of a lane adds to the hash."""
-    start = mixed(np.array([seed % 2**64, (sample + 1) * _GOLDEN % 2**64], np.uint64))
+    start = mixed(np.array([seed % 2**64, (sample + 1) * GOLDEN % 2**64], np.uint64))
     turn = (np.asarray(step).astype(np.uint64) << np.uint64(16)) | np.asarray(lane).astype(np.uint64)
-    return mixed(mixed(start[:1] + start[1:]) + turn * np.uint64(_GOLDEN))
+    return mixed(mixed(start[:1] + start[1:]) + turn * np.uint64(GOLDEN))
 
 
 def pair_keys(src: npt.ArrayLike, dst: npt.ArrayLike) -> Words:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopcast.ir.hashes import Words, mixed
 from hopcast.ir.topology import Floats
 
 from .arcs import Arcs
 from .network import Longs, Paths, Problem
-from .noise import Words, mixed
 from .ran import Ran
 
 FEWEST = 64  # flows of which it is worth while to look for equal ones

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir.cluster import Cluster
+from hopcast.ir.hashes import Words
 from hopcast.ir.schedule import Orbit, Schedule
 from hopcast.ir.topology import Floats
 from hopcast.routing import routes
@@ -23,7 +24,7 @@ from hopcast.routing import routes
 from . import relay_line
 from .arcs import earlier
 from .network import Longs
-from .noise import Noise, Words, pair_keys, turn_keys
+from .noise import Noise, pair_keys, turn_keys
 from .symmetry import touches
 
 Progress = Callable[[float], None]

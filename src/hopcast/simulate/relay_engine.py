@@ -12,14 +12,15 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from .noise import FIRST, MIDDLE, SECOND, SPREAD
+from hopcast.ir.hashes import FIRST, SECOND, Words
+
+from .noise import MIDDLE, SPREAD
 
 if TYPE_CHECKING:
     from .relay import Plan
 
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
 _MEMORY = 2**20  # bytes of times that are kept
 _SLICE = 1024  # sends between two looks at the keyboard
 _ORDERED = {"nnan", "nsz"}  # no NaN occurs, so maxima may be taken several at a time

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hopcast.graph.alike import lowest
 from hopcast.interpret import cells
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.schedule import Orbit, Schedule
@@ -54,16 +55,7 @@ def classes(topology: Topology, routing: str) -> Classes | None:
     images = [i for i in found if i is not None]
     if len(images) < len(moves) or not _joined(moves, topology.chips):
         return None
-    label = np.arange(topology.links)
-    while True:
-        before = label.copy()
-        for image in images:
-            np.minimum.at(label, image, label)
-            label = np.minimum(label, label[image])
-        label = label[label]
-        if np.array_equal(before, label):
-            break
-    first, of = np.unique(label, return_inverse=True)
+    first, of = np.unique(lowest(images, topology.links), return_inverse=True)
     return Classes(moves, of.astype(np.int32), np.bincount(of).astype(np.int64), topology.bandwidth[first])
 
 
