@@ -45,7 +45,7 @@ def test_what_it_says_to_try_runs(name: str) -> None:
         assert run(*shlex.split(better)[1:]).status == 0
 
 
-FASTER = ["chain_pipelining", "half_width", "idle_axis", "other_axis", "twist"]
+FASTER = ["chain_pipelining", "half_width", "idle_axis", "other_axis", "sharp_off", "twist"]
 
 
 @pytest.mark.parametrize("name", FASTER)

@@ -18,6 +18,7 @@ from .topologies import _grid, _multislice
 _SHAPE = re.compile(r"\d+(?:[xX*]\d+)*")
 MOST_CHIPS = 1_000_000
 DEFAULT_BANDWIDTH, DEFAULT_LATENCY = "45GB/s", "1us"
+_HASHED = ("ecmp", "hash", "hashed", "hashing")  # what people call routing=ecmp
 _GENERIC = ("bandwidth", "latency", "duplex", "wraps", "twisted", "sharp", "antipodal")
 _TPU = (
     "slices", "bandwidth", "latency", "ici_latency", "twisted",
@@ -86,6 +87,10 @@ def _options(text: str, rest: Sequence[str], allowed: Sequence[str]) -> dict[str
     found: dict[str, str] = {}
     for item in rest:
         key, equals, value = (part.strip() for part in item.partition("="))
+        if key in _HASHED and "routing" in allowed:
+            raise InputError(
+                f"{text!r}: no option {key}; did you mean routing=ecmp? Unless asked, flows spread"
+            )
         if key not in allowed:
             raise unknown(f"option of {text.split(',')[0]!r}", key, allowed)
         if key in found:
@@ -335,4 +340,7 @@ def degrade(was: Cluster, slow: Sequence[str] = (), dead: Sequence[str] = ()) ->
         forth = (topology.src == f.src) & (topology.dst == f.dst)
         back = (topology.src == f.dst) & (topology.dst == f.src) & (not f.one_way)
         bandwidth[forth | back] *= f.factor
-    return replace(was, topology=topology.with_links(bandwidth)) if faults else was
+    if not faults:
+        return was
+    rated = topology.bandwidth if was.rated is None else was.rated
+    return replace(was, topology=topology.with_links(bandwidth), rated=rated)

@@ -90,7 +90,8 @@ def max_flow_between(topology: Topology, sources: Sequence[int] | Ints, sinks: S
 def disjoint_routes(topology: Topology, src: int, dst: int, allowed: Bools | None = None) -> list[list[int]]:
     """As many routes as there can be of which no two share a link, with the fewest links in all.
 
-    Successive shortest routes: a new route may undo links of those before it. Routes come shortest first.
+    Successive shortest routes: a new route may undo links of those before it. Of sets with equally few links
+    one that has a shortest route is taken where leaving that out first finds it. Routes come shortest first.
 
     Args:
         topology: Links of bandwidth 0 are dead.
@@ -113,13 +114,26 @@ def disjoint_routes(topology: Topology, src: int, dst: int, allowed: Bools | Non
     if src == dst:
         return []
     live = np.flatnonzero(_live(topology, allowed))
+    found = _successive(topology, live, src, dst)
+    if len(found) > 1:
+        first = _cheapest(topology, live, np.zeros(topology.links, bool), src, dst)
+        assert first is not None
+        if len(first) < len(found[0]):
+            others = _successive(topology, np.setdiff1d(live, first), src, dst)
+            as_few = len(first) + sum(map(len, others)) <= sum(map(len, found))
+            if len(others) == len(found) - 1 and as_few:
+                return [first[::-1].tolist(), *others]
+    return found
+
+
+def _successive(topology: Topology, live: npt.NDArray[np.int64], src: int, dst: int) -> list[list[int]]:
+    """Link-disjoint routes over some links, with the fewest links in all."""
     used = np.zeros(topology.links, bool)
     while True:
         way = _cheapest(topology, live, used, src, dst)
         if way is None:
-            break
+            return _pull_apart(topology, used, src, dst)
         used[way] = ~used[way]
-    return _pull_apart(topology, used, src, dst)
 
 
 def _live(topology: Topology, allowed: Bools | None) -> Bools:

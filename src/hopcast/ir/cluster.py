@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .topology import Topology
+from .topology import Floats, Topology
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Cluster:
         notes: What a reader of `show` should know: wraps that are missing, disputes, derived counts.
         assumed: What was not given and had to be assumed; said with every answer.
         facts: Counts that are not links: ``hosts``, ``vms``, ``devices``, ``cubes``.
+        rated: ``float64[m]``, bandwidths of the links before some were made slow or dead; None if none was.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Cluster:
     notes: tuple[str, ...] = ()
     facts: Mapping[str, int] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
+    rated: Floats | None = None
 
     def __repr__(self) -> str:
         return f"Cluster({self.name}, chips={self.topology.chips})"

@@ -14,7 +14,7 @@ from hopcast.ir.vertices import is_host
 from hopcast.names import InputError
 from hopcast.result import Result, Row
 from hopcast.routing import hosts, routes
-from hopcast.units import show_rate, show_size
+from hopcast.units import show_rate, show_seconds, show_size
 
 from . import ask
 
@@ -87,17 +87,26 @@ def _at_once(where: Cluster, a: int, b: int, nbytes: int) -> tuple[Row, list[str
     latency = np.array([topology.latency[r].sum() for r in found])
     time, used = _fill(rate, latency, float(nbytes))
     carried = nbytes / float(rate[used].sum())
-    direct = topology.is_grid or topology.is_slices
     row = _row(where, a, b, nbytes, time - carried, carried, found)
-    row["hops"] = min(
-        len(r) if direct else len(r) // 2 for r in found
-    )  # crossing a switch is one hop, two links
+    row["hops"] = min(_hops(topology, r) for r in found)
     notes = [
         f"route {i + 1}: {' > '.join(r)} at {show_rate(rate[i])}"
         + ("" if i in used else " (too far to help at this size)")
         for i, r in enumerate(row["routes"])
     ]
+    if any(len(row["routes"][i]) > 2 for i in used) and not (topology.is_grid or topology.is_slices):
+        said = "a route by way of other chips needs software there that passes data on"
+        alone = [float(t) for t, r in zip(nbytes / rate + latency, row["routes"], strict=True) if len(r) == 2]
+        notes.append(said + (f"; without it the message takes {show_seconds(min(alone))}" if alone else ""))
     return row, notes, found
+
+
+def _hops(topology: Topology, links: list[int]) -> int:
+    """A cable between two chips is a hop; so is crossing a switch, which takes two links."""
+    if topology.is_grid or topology.is_slices:
+        return len(links)
+    cables = np.maximum(topology.src[links], topology.dst[links]) < topology.chips
+    return int(cables.sum() + (~cables).sum() // 2)
 
 
 def _through_hosts(where: Cluster, a: int, b: int, nbytes: int) -> tuple[Row, list[str], list[list[int]]]:

@@ -71,7 +71,7 @@ def show(cluster: str | Cluster) -> Result:
         "injection_GBps": float(injection.min(initial=np.inf)) if topology.chips > 1 else 0.0,
         "strongest_injection_GBps": float(injection.max(initial=0.0)),
         "bisection_GBps": cut.one_way / 1e9,
-        "hop_latency_us": _one(topology.latency * (1 if topology.is_grid else 2) * 1e6),
+        "hop_latency_us": _one(topology.latency * (1 if np.all(topology.dst < topology.chips) else 2) * 1e6),
     }
     counts = " x ".join(_counted(a) for a in topology.axes)
     title = f"{where.name}: {counts} = {topology.chips} chips"
