@@ -112,3 +112,27 @@ def test_half_the_bytes_take_half_the_bandwidth_time() -> None:
 @pytest.mark.parametrize("size", ["64MiB", "67108864", "s32[2048,8192]"])
 def test_other_sizes_are_not_called_too_wide(size: str) -> None:
     assert "half_width" not in shown(f"predict all_gather v5e:4x4 --size {size}")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "all_reduce dgx-h100:8 --mesh data=8,model=8 --over data --size 128MiB",
+        "all_reduce v5e:16x16 --size bf16[8192,8192_y] --over x",
+        "all_gather v4:4x4x4 --size bf16[1024_x,4096_yz] --over x",
+    ],
+)
+def test_an_axis_that_holds_other_data_is_not_idle(command: str) -> None:
+    assert "idle_axis" not in shown(f"predict {command}")
+
+
+def test_copies_can_share_out_a_sum() -> None:
+    """On a 4 x 4 torus: 2 (3 / 4) D / 4 over x, then 3 / 4 D over y, each over 2 links of 45 GB/s."""
+    text = shown("predict all_reduce torus:4x4,bandwidth=45GB/s,latency=0 --size 1GiB --over x")["idle_axis"]
+    least = [2**30 * part / 90e9 * 1e3 for part in (1.5 / 4, 0.75, 1.5)]
+    assert all(f"{ms:.4g} ms" in text["text"] for ms in least)
+
+
+@pytest.mark.parametrize("machine", ["dgx1-v100", "dgx-h100:4,nics=4", "mi300x:2", "gb200-nvl72:2"])
+def test_unlike_cables_are_not_slow_ones(machine: str) -> None:
+    assert "slow_link" not in shown(f"predict all_reduce {machine} --size 1GiB --algorithm direct")

@@ -336,3 +336,19 @@ def test_a_tree_over_one_rank_is_refused() -> None:
     ran = run(*shlex.split("predict all_reduce dgx-h100,gpus=1 --size 1MiB --algorithm tree --format json"))
     assert ran.status == 2
     assert "2 ranks or more" in ran.err
+
+
+# 4 H100, 33,554,432 bytes of doubles: the count column as nccl-tests 2.17.8 prints it.
+COUNTS = {
+    "all_reduce": 4194304,
+    "all_gather": 1048576,
+    "reduce_scatter": 1048576,
+    "all_to_all": 1048576,
+    "permute": 4194304,
+}
+
+
+@pytest.mark.parametrize(("collective", "count"), COUNTS.items())
+def test_sweep_counts_elements_as_nccl_tests_does(collective: str, count: int) -> None:
+    found = row("sweep", collective, "dgx-h100,gpus=4", "-b", "32M", "-e", "32M", "--dtype", "f64")
+    assert (found["size_bytes"], found["count"]) == (33554432, count)

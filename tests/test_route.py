@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hopcast import clusters
 from hopcast.names import InputError
 from hopcast.verbs.route import route
+from hopcast.verbs.show import show
 
 MIB = 2**20
 HBM, PCIE, NIC, ICI = 820, 16, 25, 45  # GB/s one way of v5e
@@ -157,3 +158,28 @@ def test_the_command_prints_stages_and_what_is_assumed() -> None:
     assert ran.status == 0
     assert "HBM read 820 GB/s, PCIe 16 GB/s, NIC 25 GB/s, DCN 800 GB/s" in ran.out
     assert "dcn_latency=10us" in ran.err
+
+
+# Where chips are joined by cables a cable is a hop; where they meet in switches, two links are.
+DIRECT = [
+    ("full_mesh:8", "0", "1", 1, 7),
+    ("mi300x", "0", "1", 1, 7),
+    ("dgx1-v100", "0", "7", 2, 4),
+    ("dgx-h100", "0", "1", 1, 1),
+    ("dgx-h100:64", "0,0", "40,0", 2, 2),
+]
+
+
+@pytest.mark.parametrize(("cluster", "src", "dst", "hops", "ways"), DIRECT)
+def test_the_plainest_of_all_disjoint_routes_comes_first(
+    cluster: str, src: str, dst: str, hops: int, ways: int
+) -> None:
+    row = route(cluster, src, dst).rows[0]
+    assert (row["hops"], row["disjoint_routes"]) == (hops, ways)
+    assert len(row["routes"][0]) == min(map(len, row["routes"]))
+
+
+def test_a_hop_takes_the_latency_that_show_says() -> None:
+    for cluster in ("full_mesh:8,latency=3us", "switch:8,latency=3us", "torus:4x4,latency=3us"):
+        assert show(cluster).rows[0]["hop_latency_us"] == pytest.approx(3)
+        assert route(cluster, "rank 0", "rank 1", size=1).rows[0]["latency_us"] == pytest.approx(3)

@@ -8,7 +8,7 @@ _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?"
 _SIZE = re.compile(_NUMBER + r"\s*([kmgtp]?)(i?)(b?)", re.IGNORECASE)
 _RATE = re.compile(_NUMBER + r"\s*([kMGTP]?)(i?)(B|b|bit)(?:/s|ps)")
 _TIME = re.compile(_NUMBER + r"\s*(ns|us|ms|s)")
-_ARRAY = re.compile(r"([a-z]+\d+(?:e\d+m\d+)?(?:fn)?|bool)\[([\d,\s]+)\]")
+_ARRAY = re.compile(r"([a-z][a-z\d]*)\[([\d,\s]+)\]")
 _BITS = {
     "bool": 8,
     "f8e4m3fn": 8,
@@ -16,6 +16,10 @@ _BITS = {
     "fp8": 8,
     "int8": 8,
     "bf16": 16,
+    "bfloat16": 16,
+    "half": 16,
+    "float": 32,
+    "double": 64,
     "fp16": 16,
     "fp32": 32,
     "fp64": 64,
@@ -56,7 +60,7 @@ def size(text: str | float) -> int:
     found, array = _SIZE.fullmatch(said), _ARRAY.fullmatch(said)
     if array:
         dims = [int(d) for d in array[2].replace(" ", "").strip(",").split(",") if d]
-        value = itemsize(array[1]) * math.prod(dims)
+        value = float(math.ceil(itemsize(array[1]) * math.prod(dims)))
     elif found and found[5] != "b" and not (found[4] and not (found[3] and found[5])):
         base = 1000.0 if found[5] and not found[4] and found[3] else 1024.0
         value = float(found[1] + (found[2] or "")) * base ** _POWER[found[3].lower()]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from hopcast.ir.cluster import Cluster
+from hopcast.ir.collective import ROOTED
 from hopcast.ir.schedule import REDUCE, Schedule
 
 from . import theme
@@ -90,7 +91,7 @@ def describe(schedule: Schedule) -> str:
     )
     if schedule.lanes > 1:
         words += f", {schedule.lanes} lanes"
-    return words + (f", root {c.root}" if c.name in ("broadcast", "reduce", "gather", "scatter") else "")
+    return words + (f", root {c.root}" if c.name in ROOTED else "")
 
 
 def _name(frame: Frame) -> str:

@@ -91,6 +91,15 @@ def known(name: str) -> bool:
     return _find(name) is not None
 
 
+def of_chip(chip: str) -> list[str]:
+    """The machines that have this chip.
+
+    >>> of_chip("h100"), of_chip("v5e")
+    (['dgx-h100'], [])
+    """
+    return [n for n in names() if _document(n)["chip"] == chip]
+
+
 def _find(name: str) -> str | None:
     return next((n for n in names() if snake(n) == snake(name)), None)
 

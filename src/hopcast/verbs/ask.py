@@ -10,7 +10,7 @@ from hopcast import clusters, units
 from hopcast.ir import algebra, sharding
 from hopcast.ir import mesh as meshes
 from hopcast.ir.cluster import Cluster
-from hopcast.ir.collective import NAMES, per_rank_size
+from hopcast.ir.collective import NAMES, ROOTED, per_rank_size
 from hopcast.ir.group import Group, Hint
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
@@ -170,6 +170,8 @@ def question(
     if (name == "all_to_all_v") != (matrix is not None):
         right = "it is of all_to_all_v" if matrix is not None else "with equal messages it is all_to_all"
         raise InputError(f"{name}: --matrix FILE or --moe tokens=... says who sends what; {right}")
+    if hint.root and name not in ROOTED:
+        raise InputError(f"--root {root}: {name} has no root; {', '.join(ROOTED)} have")
     if per_rank:
         nbytes *= (
             where.group.ranks / per_rank_size(name, where.group.ranks, float(where.group.ranks))

@@ -248,8 +248,9 @@ def _summary(stage: str, plan: Plan) -> str:
         said += f", HBM {show_seconds(plan.memory)}"
     both = plan.communication + plan.computing
     over = max(plan.communication, plan.computing)
+    known = "" if plan.compute is not None else "of what is known, "
     return (
-        f"{said}; {plan.binds} binds: {show_seconds(over)} overlapped, "
+        f"{said}; {known}{plan.binds} binds: {show_seconds(over)} overlapped, "
         f"{show_seconds(both)} one after the other"
     )
 

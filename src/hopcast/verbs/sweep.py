@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hopcast import units
 from hopcast.choose import answer, every
 from hopcast.ir.cluster import Cluster
-from hopcast.ir.collective import busbw_factor, per_rank_size
+from hopcast.ir.collective import ROOTED, busbw_factor, per_rank_size
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
@@ -127,19 +127,22 @@ def sweep(
     return Result(rows, (), f"{inputs['collective']} on {inputs['cluster']}: {IDEAL}", (), warnings, inputs)
 
 
+# nccl-tests counts one rank's elements where every rank has a part of its own (src/*.cu, *paramcount, 2.17).
+_COUNTED_EACH = ("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter")
+
+
 def _row(a: Answer, dtype: str, item: float) -> Row:
     q = a.question
     name, n = q.collective, q.group.ranks
     size = per_rank_size(name, n, q.size)
     algbw = size / a.time / 1e9 if a.time > 0 else None
     reduces = name in ("all_reduce", "reduce_scatter", "reduce")
-    rooted = name in ("broadcast", "reduce", "gather", "scatter")
     return {
         "size_bytes": round(size),
-        "count": int(size // item),
+        "count": int(size // (item * (n if name in _COUNTED_EACH else 1))),
         "type": dtype,
         "redop": "sum" if reduces else "none",
-        "root": q.hint.root if rooted else -1,
+        "root": q.hint.root if name in ROOTED else -1,
         "algorithm": a.algorithm,
         "time_us": a.time * 1e6,
         "algbw_GBps": algbw,
