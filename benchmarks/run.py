@@ -1,9 +1,10 @@
 """One report: speed, targets at pod scale, and hopcast beside SimGrid and a naive simpy model.
 
-    python benchmarks/run.py [--runs 3] [--limit 30] [--long] [--only SECTION] [--to FOLDER]
+    python benchmarks/run.py [--runs 3] [--limit 30] [--long] [--only SECTION] [--to FOLDER] [--record]
 
 Nothing is asserted: machines are noisy. Ratios are of runs of one report; compare two checkouts on one
-machine, run in turn. Results are written as JSON with the machine, the versions and the date.
+machine, run in turn. Results are written as JSON with the machine, the versions and the date; with --record
+to where README and the atlas have them from.
 """
 
 import argparse
@@ -19,10 +20,17 @@ import machine
 import speed
 from peers import cases, compare
 
-from hopcast.draw.scaling import scaling_svg
+from hopcast.atlas.figures.scaling import chart
 from hopcast.table import Page, table
 
 Row = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[1]
+# What is kept of a report, and where: README shows both, the atlas has the curves in the package.
+KEPT = {
+    "table": ROOT / "benchmarks" / "results" / "table.json",
+    "curves": ROOT / "src" / "hopcast" / "atlas" / "measured" / "curves.json",
+}
+CHART = ROOT / "benchmarks" / "results" / "curves.svg"
 SECTIONS = ("speed", "targets", "table", "curves")
 TITLES = {
     "speed": "Speed: whole processes, building and checking, medians",
@@ -50,10 +58,11 @@ NOTES = [
 
 def main() -> None:
     """Measure, print, and write."""
-    asked = _asked()
+    asked = parser().parse_args()
     limits = compare.Limits(asked.runs, asked.limit)
     compare.on_path()
-    head = machine.record({"runs": asked.runs, "limit_s": asked.limit})
+    work = {"size_bytes": int(cases.SIZE), "links": cases.LINKS}
+    head = machine.record({"runs": asked.runs, "limit_s": asked.limit, **work})
     print(machine.words(head), flush=True)
     listed = cases.TABLE + (cases.LONG if asked.long else [])
     made: dict[str, Callable[[], Iterable[Row]]] = {
@@ -69,26 +78,37 @@ def main() -> None:
         results = head | {"rows": []}
         for row in made[section]():  # what is measured is kept if the rest is interrupted
             results["rows"].append(row)
-            text = json.dumps(results, indent=1) + "\n"
-            (asked.to / f"{section}.json").write_text(text, encoding="utf-8")
+            _write(asked.to / f"{section}.json", _text(results))
+        if section == "curves":
+            _write(asked.to / "curves.svg", chart(results))
+        if asked.record and section in KEPT:
+            _write(KEPT[section], _text(results))
+            if section == "curves":
+                _write(CHART, chart(results))
         notes = NOTES if section not in COLUMNS else []
         shown = table(results["rows"], COLUMNS.get(section, PEERS), TITLES[section], notes, Page())
         print("\n" + shown, flush=True)
-    if "curves" in (asked.only or SECTIONS):
-        (asked.to / "curves.svg").write_text(
-            scaling_svg(results, title="Time to an answer"), encoding="utf-8"
-        )
     print(f"\nwritten to {asked.to}/")
 
 
-def _asked() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--runs", type=int, default=3, help="of each measurement; the median counts")
-    parser.add_argument("--limit", type=float, default=30, help="seconds of CPU time of one run of a peer")
-    parser.add_argument("--long", action="store_true", help="rings of 4,096 ranks in the table")
-    parser.add_argument("--only", action="append", choices=SECTIONS, help="this section; may be repeated")
-    parser.add_argument("--to", type=Path, default=Path("out/bench"), help="folder of the JSON files")
-    return parser.parse_args()
+def parser() -> argparse.ArgumentParser:
+    """What can be asked for."""
+    found = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    found.add_argument("--runs", type=int, default=3, help="of each measurement; the median counts")
+    found.add_argument("--limit", type=float, default=30, help="seconds of CPU time of one run of a peer")
+    found.add_argument("--long", action="store_true", help="rings of 4,096 ranks in the table")
+    found.add_argument("--only", action="append", choices=SECTIONS, help="this section; may be repeated")
+    found.add_argument("--to", type=Path, default=Path("out/bench"), help="folder of the JSON files")
+    found.add_argument("--record", action="store_true", help="keep table and curves in the repository, too")
+    return found
+
+
+def _text(results: dict[str, Any]) -> str:
+    return json.dumps(results, indent=1) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
 
 
 def _say(what: str) -> None:

@@ -34,6 +34,8 @@ def command(
     context: typer.Context,
     what: Annotated[str, typer.Argument(help="What to raise, or fine.")],
     size: SizeOption = "8",
+    times: Annotated[int, typer.Option("--times")] = 1,
+    part: Annotated[float, typer.Option("--part")] = 0.5,
     format: FormatOption = Format.TABLE,
 ) -> int | None:
     """Pretend.
@@ -104,8 +106,9 @@ def test_help_of_a_command_keeps_the_lines_of_its_example(
     assert re.search(r"hopcast fake-one fine --size 8MiB\n +hopcast fake-one no\n", out)
     assert "for, over two lines." in out
     assert "128MB (x 1000)" in " ".join(out.split())
-    assert main(["help", "fake-one"]) == 0
-    assert capsys.readouterr().out == out
+    for words in (["help", "fake-one"], ["fake-one", "-h"]):
+        assert main(words) == 0
+        assert capsys.readouterr().out == out
     assert _shell.examples("fake-one") == ["hopcast fake-one fine --size 8MiB", "hopcast fake-one no"]
 
 
@@ -122,11 +125,25 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["fake-one", "file"], 2, "error: x.npz: No such file or directory"),
         (["fake-one", "extra"], 2, "error: this needs plotly; install it with: pip install 'hopcast[plot]'"),
         (["fake-one", "escape"], 2, "error: ?[31mred"),
-        (["fake-one"], 2, "error: Missing argument"),
-        (["fake-one", "fine", "--siez", "8"], 2, "--size"),
-        (["fake-one", "fine", "--format", "xml"], 2, "json"),
-        (["fake-one", "fine", "more"], 2, "more"),
-        (["fake_won"], 2, "error: no command 'fake_won'; did you mean fake-one? (see: hopcast --help)"),
+        (["fake-one"], 2, "error: what is missing; as in: hopcast fake-one fine --size 8MiB\n"),
+        (
+            ["fake-one", "fine", "--siez", "8"],
+            2,
+            "no option --siez; did you mean --size? (see: hopcast fake-one",
+        ),
+        (["fake-one", "fine", "--zzz"], 2, "error: no option --zzz (see: hopcast fake-one --help)\n"),
+        (
+            ["fake-one", "--size"],
+            2,
+            "error: --size takes a value; as in: hopcast fake-one fine --size 8MiB\n",
+        ),
+        (["fake-one", "fine", "--format", "xml"], 2, "error: --format: 'xml' is not one of 'table', 'json'"),
+        (["fake-one", "fine", "--times", "x"], 2, "error: --times 'x': write a whole number (see: "),
+        (["fake-one", "fine", "--part", "x"], 2, "error: --part 'x': write a number (see: "),
+        (["fake-one", "fine", "more"], 2, "error: 'more' is too much; as in: hopcast fake-one fine --size"),
+        (["fake-one", "no", "more"], 2, "error: 'more' is too much; as in: hopcast fake-one no\n"),
+        (["fake_won"], 2, "no command 'fake_won'; did you mean fake-one? as in: hopcast fake-one fine"),
+        (["fake"], 2, "no command 'fake'; did you mean fake-one? as in: hopcast fake-one fine"),
         (["zzz"], 2, "error: no command 'zzz'; there is: "),
         (["--formt"], 2, "error: no option '--formt' before the command"),
         (["fake-one", "key"], 70, "internal error: KeyError: 'ring' (use --debug)"),

@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pictures import check_picture, cluster, of_class, words
+from pictures import check_picture, cluster, of_class, word_boxes, words
 
 from hopcast import clusters
 from hopcast.atlas import figure
 from hopcast.choose import answer
-from hopcast.draw.charts import crossings
+from hopcast.draw.boxes import Box
+from hopcast.draw.charts import Curve, Scale, crossings, evenly, plot, powers
 from hopcast.draw.fabric import Side, fabric_svg, fabric_text, has_tiers, heat_class, tiers
+from hopcast.draw.geometry import passes
 from hopcast.draw.scaling import scaling_svg
+from hopcast.draw.sketch import Sketch
 from hopcast.names import InputError
 from hopcast.predict import Answer
 from hopcast.verbs import ask
@@ -104,6 +107,24 @@ def test_a_sweep_says_where_the_fastest_changes() -> None:
     assert re.search(r"tree_packing overtakes \S+ near [\d.]+ MiB", " ".join(words(picture)))
 
 
+@pytest.mark.parametrize(
+    "other",
+    [((0.5, 0.4), (1.0, 0.6)), ((0.5, 0.55), (1.0, 0.45)), ((0.42, 0.0), (0.42, 1.0))],
+    ids=["rises past the name", "falls past it", "stands to its left"],
+)
+def test_the_name_of_a_curve_that_ends_early_is_clear_of_the_others(
+    other: tuple[tuple[float, float], ...],
+) -> None:
+    canvas, box, unit = Sketch(), Box(0, 0, 400, 300), Scale("", 0.0, 1.0, (), str, log=False)
+    early = Curve("early", (0.0, 0.5), (0.0, 0.5))
+    plot(canvas, box, [early, Curve("other", *zip(*other, strict=True))], unit, unit)
+    line = tuple((400 * x, 300 * (1 - y)) for x, y in other)
+    found = [b for said, b in word_boxes(canvas.render("t", "d")) if said == "early"]
+    assert len(found) == 1
+    assert box.holds(found[0])
+    assert not passes(line, found[0])
+
+
 def measured() -> dict[str, Any]:
     """Two kinds of work, three tools, one of which is stopped."""
     rows: list[dict[str, Any]] = [
@@ -127,9 +148,9 @@ def test_a_chart_over_ranks_has_a_curve_for_each_tool_and_a_cross_where_one_stop
     picture = scaling_svg(measured())
     check_picture(picture)
     said = words(picture)
-    assert "2026-11-29; 2 cores of a machine, 7.5 GiB; hopcast 0.1" in said
+    assert "Measured 2026-11-29; 2 cores of a machine, 7.5 GiB; hopcast 0.1" in said
     assert said.count("hopcast") == said.count("one") == said.count("two") == 2
-    assert "two at 1,024 ranks of all_reduce, ring (longer than 20 s)" in " ".join(said)
+    assert "stopped (longer than 20 s): two at 1,024 ranks of all_reduce, ring;" in " ".join(said)
     dots = {k: len(of_class(picture, "rect", f"h{k}")) for k in (1, 2, 3)}
     assert dots == {1: 8, 2: 8, 3: 6}
     crosses = [p for p in of_class(picture, "path", "s3") if p.get("stroke-width") == "2.2"]
@@ -146,3 +167,13 @@ def test_one_scale_serves_all_panels_of_a_chart_over_ranks() -> None:
 def test_a_chart_over_ranks_needs_two_of_them() -> None:
     with pytest.raises(InputError, match="two numbers of ranks or more"):
         scaling_svg({"rows": measured()["rows"][-1:]})
+
+
+def test_scales_and_ticks() -> None:
+    scale = Scale("bytes", 1.0, 1000.0, powers(1.0, 1000.0, 10), str)
+    assert [scale.at(t) for t in scale.ticks] == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    for high in (0.3, 7.0, 430.0, 1000.0):
+        ticks = evenly(high)
+        assert ticks[0] == 0
+        assert ticks[-1] >= high
+        assert len(ticks) <= 8

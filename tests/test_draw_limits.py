@@ -255,7 +255,7 @@ def test_the_command_line_draws_cuts_trees_and_tiers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("mesh:4x4", "--trees"), "'mesh:4x4' alone is a cluster"),
+        (("mesh:4x4", "--trees"), "--trees: for a collective, and none stands before 'mesh:4x4'"),
         (("all_to_all", "mesh:4x4", "--load", "--cut"), "--load and --cut: each is a picture of its own"),
         (("mesh:4x4", "--cut", "--route", "0,0", "3,3"), "--route and --cut: each is a picture of its own"),
         (("all_gather", "ring:8", "--trees", "--steps", "1"), "--trees and --steps"),

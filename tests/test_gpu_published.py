@@ -350,5 +350,5 @@ COUNTS = {
 
 @pytest.mark.parametrize(("collective", "count"), COUNTS.items())
 def test_sweep_counts_elements_as_nccl_tests_does(collective: str, count: int) -> None:
-    found = row("sweep", collective, "dgx-h100,gpus=4", "-b", "32M", "-e", "32M", "--dtype", "f64")
+    found = row("sweep", collective, "dgx-h100,gpus=4", "-b", "32M", "-e", "32M", "--datatype", "f64")
     assert (found["size_bytes"], found["count"]) == (33554432, count)

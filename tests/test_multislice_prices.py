@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_slices import SIZE, ask, cluster, tiny
 
-from hopcast import algorithms, clusters
+from hopcast import algorithms, faults
 from hopcast.choose import answer, library
 from hopcast.findings import dcn_bound, find
 from hopcast.interpret import check
@@ -44,7 +44,7 @@ def test_groups_over_the_network_over_the_slice_and_over_both() -> None:
 def test_a_port_has_its_part_of_the_nic_or_all_of_pcie() -> None:
     assert group(tiny((2, 4), 3, (2, 2)), ("dcn",)).bandwidth == (4e6,)
     assert group(tiny((2, 4), 3, (2, 2), nic=50e6), ("dcn",)).bandwidth == (16e6,)
-    slow = clusters.degrade(tiny((2, 4), 3, (2, 2)), slow=["host 1/0:dcn=0.5"])
+    slow = faults.degrade(tiny((2, 4), 3, (2, 2)), slow=["host 1/0:dcn=0.5"])
     assert group(slow, ("dcn",)).bandwidth == (0.0,)
 
 

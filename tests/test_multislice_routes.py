@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_slices import cluster
 
-from hopcast import clusters
+from hopcast import clusters, faults
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.topology import Topology
 from hopcast.names import InputError
@@ -100,7 +100,7 @@ def hops_between(where: Cluster, src: str, dst: str) -> tuple[int, set[str]]:
 def test_dead_cables_are_gone_round_inside_the_slice_and_a_dead_nic_over_another_host() -> None:
     where = clusters.cluster("v5e:16x16,slices=2")
     assert hops_between(where, "1/15,3", "1/0,3") == (1, {"x"})
-    broken = clusters.degrade(where, dead=["1/15,3:1/0,3", "host 0/0:dcn"])
+    broken = faults.degrade(where, dead=["1/15,3:1/0,3", "host 0/0:dcn"])
     hops, axes = hops_between(broken, "1/15,3", "1/0,3")
     assert (hops, "dcn" in axes) == (3, False)
     assert hops_between(broken, "0/15,3", "0/0,3") == (1, {"x"})
@@ -110,6 +110,6 @@ def test_dead_cables_are_gone_round_inside_the_slice_and_a_dead_nic_over_another
 
 def test_a_chip_whose_cables_are_all_dead_cannot_be_reached_in_its_slice() -> None:
     dead = ["0/0,0:0/0,1", "0/0,0:0/1,0"]
-    where = clusters.degrade(clusters.cluster("v5e:2x2,slices=2"), dead=dead)
+    where = faults.degrade(clusters.cluster("v5e:2x2,slices=2"), dead=dead)
     with pytest.raises(InputError, match="no route from 0/0,0 to 0/1,1"):
         routes(where, np.array([0]), np.array([3]))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import cluster as grid
 from named_schedules import GIB, built, cluster, fewest, group, ports, without
 from scipy import optimize
 
@@ -107,7 +108,26 @@ def test_a_network_that_is_cut_in_two_is_refused():
     middle = [i for i in range(topology.links) if {topology.src[i], topology.dst[i]} == {1, 2}]
     reason = algorithms.get("synthesized").valid("all_gather", group(without(where, middle)), Hint())
     assert "do not join all" in str(reason)
-    assert algorithms.get("synthesized").valid("all_gather", group(cluster("mesh:20x20")), Hint())
+
+
+def test_a_search_that_takes_seconds_is_made_when_it_is_named():
+    mine, one = group(cluster("mesh:20x20")), algorithms.get("synthesized")
+    assert "seconds" in str(one.unasked("all_gather", mine, Hint()))
+    assert one.valid("all_gather", mine, Hint()) is None
+    asked = {"size": "1GiB", "price": "steps", "algorithm": "synthesized"}
+    assert hc.predict("all_gather", "mesh:20x20", **asked).rows[0]["steps"] == 200  # ceil(399 / 2)
+    assert one.valid("all_gather", group(cluster("torus:33x32")), Hint())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["torus:32x32", "mesh:32x32", "16wx16x4", "torus:8x8x8", "v5e:16x16"])
+def test_the_search_takes_the_fewest_steps_on_up_to_1024_chips(name):
+    where = grid(name) if name[0].isdigit() else cluster(name)
+    if name == "torus:8x8x8":
+        where = without(where, [5, 77, 300])
+    schedule = built("synthesized", "all_gather", where, GIB)
+    check(schedule)
+    assert schedule.step_count == fewest(where, 1)
 
 
 # --- translated trees ---

@@ -19,8 +19,8 @@ from grids import build, cluster, group
 
 import hopcast as hc
 from hopcast import algorithms
+from hopcast.atlas.figures.scaling import chart, recorded
 from hopcast.clusters import cluster as named
-from hopcast.draw.scaling import scaling_svg
 from hopcast.ir.algebra import relabel
 from hopcast.ir.group import Hint
 from hopcast.names import InputError
@@ -233,7 +233,8 @@ def test_a_process_over_a_limit_is_stopped_and_says_why():
     assert 95 < used.MiB < 200
 
 
-RECORDED = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+KEPT = [ROOT / "benchmarks" / "results", ROOT / "src" / "hopcast" / "atlas" / "measured"]
+RECORDED = [path for folder in KEPT for path in sorted(folder.glob("*.json"))]
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
@@ -252,9 +253,7 @@ def test_recorded_results_agree_and_explain_every_key(path):
 @pytest.mark.golden
 def test_the_chart_is_of_the_recorded_results():
     path = ROOT / "benchmarks" / "results" / "curves.svg"
-    drawn = scaling_svg(
-        json.loads(path.with_suffix(".json").read_text(encoding="utf-8")), title="Time to an answer"
-    )
+    drawn = chart(recorded())
     if os.environ.get("HOPCAST_GOLDEN") == "write":
         path.write_text(drawn, encoding="utf-8")
     assert drawn == path.read_text(encoding="utf-8")

@@ -10,7 +10,8 @@ from grids import build, cluster, group
 from hopcast import algorithms
 from hopcast.ir import algebra
 from hopcast.ir.group import Hint
-from hopcast.simulate import flows, reference, relay, symmetry
+from hopcast.names import InputError
+from hopcast.simulate import flows, network, reference, relay, symmetry
 from hopcast.topologies import twisted_torus
 
 
@@ -22,7 +23,10 @@ from hopcast.topologies import twisted_torus
         ("3wx4w", "all_reduce", "multi_axis", "one rank's sends"),
         ("4wx4wx3w", "all_to_all", "direct", "one rank's sends"),
         ("switch:8", "all_to_all", "direct", "one rank's sends"),
-        ("switch:8", "all_gather", "bruck", "every send"),
+        ("switch:8", "all_gather", "bruck", "one rank's sends"),
+        ("switch:8", "all_gather", "recursive_doubling", "every send"),
+        ("fat:4x4", "all_reduce", "hierarchical", "one rank's sends"),
+        ("fat:4x4", "all_reduce", "ring", "moved places"),
         ("4x4", "all_reduce", "multi_axis", "every send"),
     ],
 )
@@ -116,7 +120,24 @@ def test_steps_by_symmetry_are_the_steps():
             np.testing.assert_allclose(short.step_seconds, whole.step_seconds, rtol=1e-9)
 
 
-@pytest.mark.parametrize("grid", ["5w", "8w", "3wx4w", "3wx3wx4w", "switch:5"])
+@pytest.mark.parametrize("routing", ["dimension_order", "forward"])
+@pytest.mark.parametrize("grid", ["2", "5w", "8w", "2x4w", "4wx3w", "6wx1", "2x2x2", "4wx4wx3w"])
+def test_links_counted_axis_by_axis_are_those_of_the_routes(grid, routing):
+    where = replace(cluster(grid, W, HOP), routing=routing)
+    lag = where.topology.latency * (1 + where.topology.axis)
+    for place in (where, replace(where, topology=replace(where.topology, latency=lag))):
+        found = symmetry.classes(place.topology, routing)
+        src, dst = np.random.default_rng(0).integers(0, place.topology.chips, (2, 60)).astype(np.int32)
+        short, whole = symmetry._crossed(place, found, src, dst), network.paths(place, src, dst)
+        whole = network.merged(replace(whole, link=found.of[whole.link]), len(found.size))
+        for column in ("first", "weight", "hop", "link", "times"):
+            np.testing.assert_array_equal(getattr(short, column), getattr(whole, column))
+        np.testing.assert_allclose(short.lag, whole.lag, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "grid", ["5w", "8w", "3wx4w", "3wx3wx4w", "switch:5", "switch:8", "fat:3x2", "fat:4x4"]
+)
 def test_what_one_rank_is_said_to_do_is_what_every_rank_does(grid):
     """Rank 0's sends and arrivals are rows of the schedule, and every rank has as many of each size."""
     tried = 0
@@ -192,3 +213,16 @@ def test_a_slow_link_of_a_long_ring_sets_the_pace():
     found = flows.simulate(build("all_reduce", "ring", where), where, GIB, detail=False)
     chunk = GIB / 1024 / W
     assert found.seconds == pytest.approx(1023 * (2 * HOP + 3 * chunk), rel=1e-9)
+
+
+def test_sends_that_are_too_many_are_refused_before_any_is_made():
+    where = uneven(cluster("16wx16w", W, HOP), 0)
+    made = build("all_to_all", "direct", where)
+
+    def make(step):
+        raise AssertionError(step)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flows, "MOST_SENDS", 30_000)
+        with pytest.raises(InputError, match="more than 60,000 sends"):
+            flows.simulate(replace(made, make=make), where, GIB, detail=False)

@@ -280,10 +280,17 @@ def test_a_trace_of_sends_that_cannot_be_listed_is_refused(tmp_path, monkeypatch
 
 
 def test_without_numba_jitter_is_that_of_the_reference(monkeypatch):
+    """Where sends meet; where they never do, jitter is drawn for all of a step at once."""
     where = uneven(cluster("6w", W, HOP), 1)
-    made, noise = build("all_reduce", "ring", where), replace(NOISES[4], late={})
+    noise = replace(NOISES[4], late={})
     monkeypatch.setattr(flows, "_has_numba", lambda: False)
     monkeypatch.setitem(__import__("sys").modules, "hopcast.simulate.relay_engine", None)
-    found = flows.simulate(made, where, 1e6, detail=False, uneven=noise)
-    assert found.how.startswith("the reference engine")
-    assert found.seconds == reference.simulate(made, where, 1e6, 0.0, noise).seconds
+    for collective, algorithm, how in (
+        ("all_to_all", "direct", "the reference engine"),
+        ("all_reduce", "ring", "sends never meet: all 60"),
+    ):
+        made = build(collective, algorithm, where)
+        found = flows.simulate(made, where, 1e6, detail=False, uneven=noise)
+        assert found.how.startswith(how)
+        slow = reference.simulate(made, where, 1e6, 0.0, noise).seconds
+        assert found.seconds == pytest.approx(slow, rel=0 if how.startswith("the") else 1e-11)

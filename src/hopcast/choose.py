@@ -1,17 +1,19 @@
 """Which algorithm: the one named, the machine's own, or the fastest of all that fit."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from . import algorithms, interpret
+from .algorithms import Algorithm
 from .ir import algebra
 from .ir.collective import PAIRS
 from .ir.group import Hint
 from .ir.schedule import Schedule
 from .names import InputError, unknown
-from .predict import Answer, Choice, Timed, beside_bounds, of_choice, time_of, timed
+from .predict import Answer, Choice, Race, beside_bounds, never_meet, of_choice, time_of, timed
 from .price.steps import Steps, steps
 from .question import Question
 from .simulate.flows import is_alike
@@ -104,8 +106,8 @@ def library(question: Question) -> Choice | None:
     """What the machine's own software would run, where we know it; else None.
 
     On TPUs XLA runs rings on wrapped axes, chains on open ones, one colour per rotated axis order on several
-    axes, and routes all_to_all and permute directly. That sums and copies over several slices go level by
-    level is assumed. On NVIDIA's GPUs see `_nccl`.
+    axes, and routes all_to_all and permute directly. That sums and copies over several slices, or over
+    cores and chips, go level by level is assumed. On NVIDIA's GPUs see `_nccl`.
 
     Source: collective_algorithm_config of the TPU compiler, libtpu of jax 0.10.2, read 2026-11.
     """
@@ -125,7 +127,7 @@ def _xla(question: Question) -> tuple[str, dict[str, str]] | None:
     group, name = question.group, question.collective
     if group.switched and not group.levels:
         return None
-    if name in ("all_to_all", "permute") and not group.levels:
+    if name in ("all_to_all", "permute") and not group.switched:
         return "direct", {}
     if name not in ("all_gather", "reduce_scatter", "all_reduce"):
         return None
@@ -163,7 +165,7 @@ def _nccl(question: Question) -> tuple[str, dict[str, str]] | None:
 
 
 def candidates(question: Question) -> list[Choice]:
-    """All algorithms, with each value of their options, that fit."""
+    """All algorithms, with each value of their options, that fit and are worth trying unasked."""
     found = []
     for name in algorithms.names():
         one = algorithms.get(name)
@@ -177,12 +179,14 @@ def candidates(question: Question) -> list[Choice]:
         unique: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
         for t in tries:
             unique.setdefault(tuple(one.settled(t, question.group).items()), t)
-        found += [
-            Choice(one, options, "best")
-            for options in unique.values()
-            if one.valid(question.collective, question.group, replace(question.hint, options=options)) is None
-        ]
+        found += [Choice(one, o, "best") for o in unique.values() if _is_tried(question, one, o)]
     return found
+
+
+def _is_tried(question: Question, one: Algorithm, options: Mapping[str, str]) -> bool:
+    """Whether an algorithm fits and need not be named; that it need not costs less to find out."""
+    asked = question.collective, question.group, replace(question.hint, options=options)
+    return one.unasked(*asked) is None and one.valid(*asked) is None
 
 
 def every(question: Question, price: str = "", combine: str = "add") -> list[Answer]:
@@ -216,41 +220,19 @@ def _without_twins(found: list[Answer]) -> list[Answer]:
     return kept
 
 
-@dataclass
-class _Race:
-    """The algorithm of least time so far.
-
-    Attributes:
-        time: Its time, seconds.
-        choice: None: none was tried yet.
-        price: That gave the time.
-        timed: How the time came about; None where a closed form or steps gave it.
-    """
-
-    time: float = math.inf
-    choice: Choice | None = None
-    price: str = ""
-    timed: Timed | None = None
-
-    def enter(self, choice: Choice, time: float, price: str, timed: Timed | None = None) -> None:
-        """It leads from now on if it is faster by more than rounding."""
-        if time < self.time * (1 - 1e-12):
-            self.time, self.choice, self.price, self.timed = time, choice, price, timed
-
-
 def best(question: Question, price: str = "", combine: str = "add", most: int | None = None) -> Answer:
     """The algorithm of least time.
 
-    Closed forms that are exact decide at once, and where all ranks and links are alike simulation costs next
-    to nothing. The others are ranked by their steps, and the first few of them that the load of their busiest
-    link does not rule out are simulated; before them the one whose busiest link carries least. ``most`` is
-    that of `answer`: what has more sends stands by its steps.
+    Closed forms that are exact decide at once, and where all ranks and links are alike, or sends never meet,
+    simulation costs next to nothing. The others are ranked by their steps, and the first few of them that the
+    load of their busiest link does not rule out are simulated; before them the one whose busiest link carries
+    least. ``most`` is that of `answer`: what has more sends stands by its steps.
 
     Raises:
         InputError: if none fits.
     """
     fits = candidates(question)
-    race = _Race()
+    race = Race()
     open_ones: list[tuple[Choice, Hint]] = []
     for choice in fits:
         hint = replace(question.hint, options=choice.options)
@@ -260,9 +242,12 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
         elif price != "formula":
             open_ones.append((choice, hint))
     others: list[tuple[float, float, Choice]] = []
+    reasons: list[InputError] = []
+    if price != "steps" and combine == "add":
+        quick = never_meet(question, [choice for choice, _ in open_ones], race)
+        open_ones = [o for o in open_ones if not any(o[0] is choice for choice in quick)]
     # On a pod, following every send is worth the time only if nothing else is known.
     patient = race.choice is None or question.group.all_groups.size <= _PATIENT
-    reasons: list[InputError] = []
     # Last those with a send for every pair: their load may rule them out.
     for choice, hint in sorted(open_ones, key=lambda o: _every_pair(o[0])):
         laid = _laid(question, choice, hint)
@@ -273,7 +258,7 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
                 tried = timed(question, choice, "flows", combine)
                 race.enter(choice, tried.time, "flows", tried)
             elif patient and _listable(question, choice):
-                others.append((*_by_steps(question, laid), choice))
+                others.append((*_by_steps(question, laid, race.time), choice))
         except InputError as reason:  # it sends where no route leads; others may not
             reasons.append(reason)
     _simulated(question, others, race, price, combine, most)
@@ -287,7 +272,7 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
 def _simulated(
     question: Question,
     others: list[tuple[float, float, Choice]],
-    race: _Race,
+    race: Race,
     price: str,
     combine: str,
     most: int | None,
@@ -365,9 +350,9 @@ def _laid(question: Question, choice: Choice, hint: Hint) -> Schedule:
     )
 
 
-def _by_steps(question: Question, laid: Schedule) -> tuple[float, float]:
-    """Time by steps, and the least that flows can take."""
-    found = steps(laid, question.cluster, question.size)
+def _by_steps(question: Question, laid: Schedule, until: float) -> tuple[float, float]:
+    """Time by steps, and the least that flows can take; less of both where that is longer than ``until``."""
+    found = steps(laid, question.cluster, question.size, until)
     return found.latency + found.bandwidth, _busiest(question, found)
 
 

@@ -1,8 +1,9 @@
 """A cluster from text: ``v5e:4x4``, ``torus:4x4,bandwidth=45GB/s,latency=0``, ``v5p-128``, ``mine.toml``."""
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,9 @@ import numpy as np
 from . import chips, machines, registry, units
 from .chips import slices
 from .ir.cluster import Cluster, Figure
-from .ir.topology import Topology
 from .ir.vertices import vertex as vertex  # callers have a cluster in hand
 from .names import InputError, unknown
-from .topologies import _grid, _multislice
+from .topologies import _cores, _grid, _multislice
 
 _SHAPE = re.compile(r"\d+(?:[xX*]\d+)*")
 MOST_CHIPS = 1_000_000
@@ -21,9 +21,10 @@ DEFAULT_BANDWIDTH, DEFAULT_LATENCY = "45GB/s", "1us"
 _HASHED = ("ecmp", "hash", "hashed", "hashing")  # what people call routing=ecmp
 _GENERIC = ("bandwidth", "latency", "duplex", "wraps", "twisted", "sharp", "antipodal")
 _TPU = (
-    "slices", "bandwidth", "latency", "ici_latency", "twisted",
+    "slices", "ranks", "bandwidth", "latency", "ici_latency", "twisted", "core_bandwidth", "core_latency",
     "pcie_bandwidth", "pcie_latency", "dcn_bandwidth", "dcn_latency",
 )  # fmt: skip
+_A_CHIP = "a rank is a chip; JAX shows its two cores as devices: ranks=cores makes each a rank"
 # No source gives the latency of PCIe and of the data centre network: these are assumed, and printed as such.
 PCIE_LATENCY, DCN_LATENCY = "1us", "10us"
 
@@ -175,6 +176,12 @@ def _reducing(text: str, family: str, options: Mapping[str, str]) -> dict[str, F
 def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[str, str]) -> Cluster:
     figures = chip.figures
     if "ici.bandwidth" not in figures or not chip.axes:
+        has = machines.of_chip(chip.name)
+        if has:
+            raise InputError(
+                f"{text!r}: {chip.title} stands in nodes; write {' or '.join(has)} for one of them, "
+                f"{has[0]}:4 for four"
+            )
         raise InputError(
             f"{text!r}: {chip.title} has no published torus of links to simulate; "
             f"hopcast show {chip.name} gives what is known"
@@ -184,7 +191,7 @@ def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[
     latency = _value(text, options, "ici_latency", units.seconds, usual)
     made = slices.slice_of(chip, dims, "twisted" in options)
     count = _slices(text, options, made.chips)
-    facts = {"devices": made.devices, "hosts": made.hosts, "vms": made.vms, "cubes": made.cubes}
+    facts = {key: getattr(made, key) for key in ("chips", "devices", "hosts", "vms", "cubes")}
     name = text.split(",")[0]
     if "twisted" in options:
         topology = registry.load("topologies", "topology", "twisted_torus").build(
@@ -194,7 +201,47 @@ def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[
         topology = _grid.grid(name, made.shape, made.wraps, bandwidth, latency)
     routing = "twisted" if "twisted" in options else "dimension_order"
     one = Cluster(text, topology, chip.name, routing, dict(options), figures, chip.library, made.notes, facts)
+    one = _ranks(one, chip, latency)
     return one if count == 1 else with_hosts(one, count)
+
+
+def _ranks(one: Cluster, chip: chips.Chip, latency: float) -> Cluster:
+    """The slice with a rank for each chip, or for each core where that is asked for.
+
+    Args:
+        one: A rank for each chip.
+        chip: What it is made of.
+        latency: Of one link, seconds.
+    """
+    text, options, devices = one.name, one.options, int(chip.figure("devices").value)
+    said = options.get("ranks", "")
+    if said not in ("", "chips", "cores"):
+        raise InputError(f"{text!r}: ranks={said}; it is chips or cores")
+    if said != "cores":
+        given = next((key for key in ("core_bandwidth", "core_latency") if key in options), "")
+        if given:
+            raise InputError(f"{text!r}: {given}= is of the link between two cores; add ranks=cores")
+        return one if said or devices == 1 else replace(one, assumed=(*one.assumed, _A_CHIP))
+    if devices == 1:
+        raise InputError(f"{text!r}: JAX shows one device for each chip of {chip.title}; leave ranks= off")
+    if "twisted" in options:
+        raise InputError(f"{text!r}: ranks of a twisted slice are chips; leave out ranks=cores or twisted")
+    link = float(one.topology.bandwidth.max(initial=0.0)) or chip.figure("ici.bandwidth").value
+    known = chip.figures.get("core.bandwidth")
+    usual = known.value if known else chip.figure("ici.links").value * link
+    rate = _value(text, options, "core_bandwidth", units.rate, usual)
+    late = _value(text, options, "core_latency", units.seconds, latency)
+    name = f"{one.topology.name},ranks=cores"
+    guess = [f"core_bandwidth={rate / 1e9:g}GB/s, what all links of a chip carry"] * (
+        known is None and "core_bandwidth" not in options
+    )
+    guess += [f"core_latency={late * 1e6:g}us, that of a link"] * ("core_latency" not in options and late > 0)
+    half = f"a rank is a core and has half of each link of its chip, {link / _cores.CORES / 1e9:g}GB/s"
+    return replace(
+        one,
+        topology=_cores.split(name, one.topology, rate, late),
+        assumed=(*one.assumed, "; ".join([half, *(f"assumed {g}" for g in guess)])),
+    )
 
 
 def _slices(text: str, options: Mapping[str, str], chips_each: int) -> int:
@@ -237,9 +284,14 @@ def with_hosts(one: Cluster, count: int = 1) -> Cluster:
         for key, t in zip(("pcie_latency", "dcn_latency"), usual, strict=True)
     ]
     held = int(chip.figure("host.chips").value)
-    block = _multislice.block_of(one.topology.shape, chip.shapes.get("host.shape", (2, held // 2)))
+    # Cores share the links that their chip has to its host and to the network.
+    cores = tuple(a.length for a in one.topology.axes if a.inner)
+    rates = [rate / math.prod(cores) for rate in rates]
+    shape = tuple(a.length for a in one.topology.axes if not a.inner)
+    block = _multislice.block_of(shape, chip.shapes.get("host.shape", (2, held // 2)))
     name = one.topology.name + (f",slices={count}" if count > 1 else "")
-    topology = _multislice.build(name, one.topology, count, block, _multislice.Outside(*rates, *delays))
+    outside = _multislice.Outside(*rates, *delays)
+    topology = _multislice.build(name, one.topology, count, (*block, *cores), outside)
     given = [
         f"{key}={t}"
         for key, t in (("pcie_latency", PCIE_LATENCY), ("dcn_latency", DCN_LATENCY))
@@ -277,70 +329,3 @@ def _override(was: Cluster, options: Mapping[str, str], text: str) -> Cluster:
         hop = _value(text, options, "latency", units.seconds, 0.0)
         topology = replace(topology, latency=np.full(topology.links, hop if topology.is_grid else hop / 2))
     return replace(was, topology=topology, options={**was.options, **options})
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What is wrong with a link: ``factor`` of its bandwidth is left; 0 is dead."""
-
-    src: int
-    dst: int
-    factor: float
-    one_way: bool
-
-
-def fault(topology: Topology, text: str, slow: bool) -> Fault:
-    """A cable from ``3,3:3,4`` (dead) or ``3,3:3,4=0.5`` (slow); ``3,3>3,4`` is one direction of it.
-
-    Raises:
-        InputError: where no cable joins the two chips, the factor is not between 0 and 1, or one way is
-            meant of a cable whose ways share one bandwidth.
-    """
-    ends, equals, value = text.partition("=")
-    factor = 0.0
-    if slow:
-        try:
-            factor = float(value)
-        except ValueError:
-            factor = -1.0
-        if not 0 < factor <= 1:
-            raise InputError(
-                f"--slow {text!r}: write the part of the bandwidth that is left, "
-                "as in 3,3:3,4=0.5 (above 0, up to 1)"
-            )
-    elif equals:
-        raise InputError(f"--dead {text!r}: write two neighbours, as in 3,3:3,4")
-    one_way = ">" in ends
-    pair = ends.split(">" if one_way else ":")
-    if len(pair) != 2:
-        raise InputError(f"{'--slow' if slow else '--dead'} {text!r}: write two neighbours, as in 3,3:3,4")
-    src, dst = (vertex(topology, p) for p in pair)
-    between = (topology.src == src) & (topology.dst == dst)
-    if not np.any(between):
-        near = sorted({topology.place(int(v)) for v in topology.dst[topology.src == src]})
-        raise InputError(
-            f"{text!r}: no cable joins {topology.place(src)} and {topology.place(dst)} on {topology.name}; "
-            f"{topology.place(src)} is joined to {' '.join(near)}"
-        )
-    back = (topology.src == dst) & (topology.dst == src)
-    if one_way and np.isin(topology.wire[between], topology.wire[back]).any():
-        both = text.replace(">", ":")
-        raise InputError(
-            f"{text!r}: at half duplex both ways of a cable share its bandwidth; write {both} for both"
-        )
-    return Fault(src, dst, factor, one_way)
-
-
-def degrade(was: Cluster, slow: Sequence[str] = (), dead: Sequence[str] = ()) -> Cluster:
-    """The same cluster with slow and dead cables. Routes go round dead ones."""
-    topology = was.topology
-    bandwidth = topology.bandwidth.copy()
-    faults = [fault(topology, s, True) for s in slow] + [fault(topology, d, False) for d in dead]
-    for f in faults:
-        forth = (topology.src == f.src) & (topology.dst == f.dst)
-        back = (topology.src == f.dst) & (topology.dst == f.src) & (not f.one_way)
-        bandwidth[forth | back] *= f.factor
-    if not faults:
-        return was
-    rated = topology.bandwidth if was.rated is None else was.rated
-    return replace(was, topology=topology.with_links(bandwidth), rated=rated)

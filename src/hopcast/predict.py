@@ -1,6 +1,7 @@
 """How long a collective takes by one algorithm: price it, name what limits it, set it beside the bound."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,12 +18,14 @@ from .price import bounds, bounds_traffic
 from .price.bounds_traffic import Traffic
 from .price.steps import Steps, steps
 from .question import Question
+from .simulate import relay
 from .simulate.flows import FEW_SENDS, Flows, simulate
 from .simulate.symmetry import stepped as stepped_of
 
 PRICES = ("formula", "steps", "flows")
 _MANY = 4_000_000  # sends of one step that are still listed
 _FEWER = 500_000  # the same, where only findings look at the steps
+_FOLLOWED = 200_000  # the same, where ranks do not do alike and every send is likely to be followed anyway
 _DETAILED = 20_000  # sends whose times are kept on request though a shortcut would do without: under 0.1 s
 
 
@@ -198,6 +201,57 @@ def timed(question: Question, choice: Choice, price: str, combine: str) -> Timed
     return time_of(question, cost, made, choice.name, choice.source, chosen, combine)
 
 
+@dataclass
+class Race:
+    """The algorithm of least time so far.
+
+    Attributes:
+        time: Its time, seconds.
+        choice: None: none was tried yet.
+        price: That gave the time.
+        timed: How the time came about; None where a closed form or steps gave it.
+    """
+
+    time: float = math.inf
+    choice: Choice | None = None
+    price: str = ""
+    timed: Timed | None = None
+
+    def enter(self, choice: Choice, time: float, price: str, timed: Timed | None = None) -> None:
+        """It leads from now on if it is faster by more than rounding."""
+        if time < self.time * (1 - 1e-12):
+            self.time, self.choice, self.price, self.timed = time, choice, price, timed
+
+
+def never_meet(question: Question, choices: Sequence[Choice], race: Race) -> list[Choice]:
+    """Those whose sends never meet, on links of any speed: all that may win are simulated, which is quick.
+
+    Args:
+        question: What is asked.
+        choices: Algorithms that fit.
+        race: Entered by flows, from the one that may take least, until the others cannot be faster.
+    """
+    found = []
+    for choice in choices:
+        group, hint = question.group, replace(question.hint, options=choice.options)
+        try:
+            made = choice.algorithm.build(question.collective, group, hint)
+            laid = algebra.lay(made, group.all_groups, question.cluster.topology.vertices, group.hubs)
+            least = relay.least(laid, question.cluster, question.size)
+        except InputError:  # it sends where no route leads
+            continue
+        if least is not None:
+            found.append((least, choice))
+    for least, choice in sorted(found, key=lambda f: f[0]):
+        if least < race.time * (1 - 1e-12):
+            try:
+                tried = timed(question, choice, "flows", "add")
+            except InputError:  # a send may wait for one of very long ago, and there are too many to follow
+                continue
+            race.enter(choice, tried.time, "flows", tried)
+    return [choice for _, choice in found]
+
+
 def time_of(
     question: Question, cost: Cost | None, made: Schedule, name: str, source: str, price: str, combine: str
 ) -> Timed:
@@ -272,7 +326,14 @@ def _pairs(question: Question) -> float:
 def _few(laid: Schedule, wanted: bool) -> bool:
     """Whether the times of all sends cost next to nothing, or a moment if they are ``wanted``."""
     orbit = None if laid.orbit is None else laid.orbit()
-    return orbit is None or len(orbit.step) * laid.groups.size <= (_DETAILED if wanted else FEW_SENDS)
+    if orbit is not None:
+        return len(orbit.step) * laid.groups.size <= (_DETAILED if wanted else FEW_SENDS)
+    most, count = _FOLLOWED if wanted else _DETAILED, 0
+    for rows in laid.steps():
+        count += len(rows)
+        if count > most:
+            return False
+    return True
 
 
 def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bounds.Bound, bounds.Bound]:

@@ -9,6 +9,8 @@ A file of this folder is an algorithm of that name and holds
 - one function per collective that it builds, ``all_gather(group, hint) -> Schedule``, on local ranks 0..n-1,
   and vertices n + j for the switches of ``Group.hubs`` where these reduce or multicast;
 - ``valid(collective, group, hint)``: None, or the reason why it does not fit;
+- ``unasked(collective, group, hint)`` where it may fit and yet be worth trying only by name: None, or why
+  those who try all that fit leave it out;
 - where it has a closed form, ``cost(collective, group, hint) -> Cost`` for each collective that it builds,
   and ``exact(collective, group, hint, asked)``: whether steps and flows take exactly as long.
 """
@@ -80,6 +82,14 @@ class Algorithm:
             return alone and f"{self.name} does not fit one rank: {alone}"
         reason: str | None = self.module.valid(base, group, hint)
         return reason and f"{self.name} does not fit {group.name}: {reason}"
+
+    def unasked(self, collective: str, group: Group, hint: Hint) -> str | None:
+        """Why those who try all that fit leave it out, though whoever names it gets it; None: they try it."""
+        base, of_module = self._base(collective), getattr(self.module, "unasked", None)
+        if base is None or of_module is None or group.ranks == 1:
+            return None
+        reason: str | None = of_module(base, group, hint)
+        return reason
 
     def exact(self, collective: str, group: Group, hint: Hint) -> bool:
         """Whether the closed form equals steps and flows on this group."""

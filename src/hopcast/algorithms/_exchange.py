@@ -4,6 +4,7 @@ Rank i of node a is rank a g + i, and its message for rank j of node b is chunk 
 what it has for one node stands together.
 """
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy.typing as npt
 
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group
-from hopcast.ir.schedule import Schedule, Sends, join, one_group, sends
+from hopcast.ir.schedule import Orbit, Schedule, Sends, join, one_group, sends
+
+from . import _turned
 
 _MOST_SENDS = 300_000  # of a schedule that is to be simulated in seconds
 _MOST_PIECES, _BLIND = 64, 4  # pieces at most, and where the rates of a level are not known
@@ -27,22 +30,27 @@ def stages(group: Group, count: int) -> list[Schedule]:
     messages. What stays in a node goes straight there, beside the first stage.
     """
     nodes, g, n = group.levels[0].ranks, group.ranks // group.levels[0].ranks, group.ranks
-    src, away = (x.ravel() for x in np.indices((n, nodes)))
-    other = src // g != away
-    src, away = src[other], away[other]
-    here = src // g
-    via = src % g if count == 2 else (here + away) % g
-    block = src * n + away * g
-    at, there = here * g + via, away * g + via
+
+    @functools.cache  # one row for each rank and other node: not before they are asked for
+    def rows() -> tuple[Ranks, Ranks, Ranks, Ranks, Ranks]:
+        src, away = (x.ravel() for x in np.indices((n, nodes)))
+        other = src // g != away
+        src, away = src[other], away[other]
+        here = src // g
+        via = src % g if count == 2 else (here + away) % g
+        return src, away, src * n + away * g, here * g + via, away * g + via
 
     def collect() -> Sends:
+        src, _, block, at, _ = rows()
         moves = np.flatnonzero(at != src)
         return sends(src[moves], at[moves], block[moves], g)
 
     def exchange() -> Sends:
+        _, _, block, at, there = rows()
         return sends(at, there, block, g)
 
     def distribute() -> Sends:
+        _, away, block, _, there = rows()
         to = np.arange(g)
         dst = (away[:, None] * g + to).ravel()
         holder = np.repeat(there, g)
@@ -58,13 +66,31 @@ def stages(group: Group, count: int) -> list[Schedule]:
     whole = of("all_to_all", n)
     first, *rest = ([collect] if count == 3 else []) + [exchange] + ([distribute] if g > 1 else [])
 
-    def stage(rows: Callable[[], Sends], name: str, lanes: int = 1) -> Schedule:
+    def stage(k: int, made: Callable[[], Sends], lanes: int = 1) -> Schedule:
+        orbit = functools.partial(_of_rank_0, group, k) if count == 2 else None
         return Schedule(
-            whole, "hierarchical", one_group(n), n, 1, lambda _: rows(), None, lanes, lambda _: name
-        )
+            whole, "hierarchical", one_group(n), n, 1, lambda _: made(), None, lanes, lambda _: ("stage", k),
+            orbit,
+        )  # fmt: skip
 
-    begin = stage(lambda: join([first(), local()]), "first", 2)
-    return [begin, *(stage(rows, str(k)) for k, rows in enumerate(rest))]
+    begin = stage(0, lambda: join([first(), local()]), 2)
+    return [begin, *(stage(k, made) for k, made in enumerate(rest, 1))]
+
+
+@functools.lru_cache(maxsize=8)
+def _of_rank_0(group: Group, stage: int) -> Orbit:
+    """What rank 0 does in one of two stages: blocks to its equals and its own, or inside what came."""
+    nodes, g = group.levels[0].ranks, group.ranks // group.levels[0].ranks
+    other, far = np.arange(1, g), np.arange(1, nodes) * g
+    origin, to = (x.ravel() for x in np.meshgrid(far, other, indexing="ij"))
+    first: list[tuple[object, ...]] = [(0, far, 0, far, g, 0), (0, other, 0, other, 1, 1)]
+    passed = _turned.join([(0, to, origin, to, 1, 0)] if stage else first)
+
+    def chunk(origin: Ranks, goal: Ranks) -> Ranks:
+        # A block begins with the message for the first rank of a node, also after it has been moved.
+        return origin * group.ranks + np.where(passed.count > 1, goal - goal % g, goal)
+
+    return _turned.orbit(passed, chunk, _turned.shape(group))
 
 
 def pieces(group: Group, size: float) -> int:

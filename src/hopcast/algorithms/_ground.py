@@ -42,7 +42,7 @@ def of(wiring: Wiring, turned: bool, count: int) -> Ground:
     Cost: some tens of flows for each rank; for each scale tried as many again.
     """
     network = wiring.network.turned() if turned else wiring.network
-    most = rate(network)
+    most = optimum(wiring, turned)
     if not most:
         return Ground(network, split.direct(network, most), 0, 1, 0.0)
     scales = _scales(network, count, most) if count else [most.denominator * p for p in (1, _PARTS)]
@@ -58,6 +58,12 @@ def of(wiring: Wiring, turned: bool, count: int) -> Ground:
             break
     assert best is not None
     return best
+
+
+@functools.lru_cache(maxsize=256)
+def optimum(wiring: Wiring, turned: bool) -> Fraction:
+    """The optimum of a network, or of it with all links turned round."""
+    return rate(wiring.network.turned() if turned else wiring.network)
 
 
 def rate(network: split.Network) -> Fraction:

@@ -11,6 +11,7 @@ D b / (n^2 W), where b counts the bits set in 1 .. n - 1, (n / 2) log2 n for n =
 
 import numpy as np
 
+from hopcast.ir import orbits
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
@@ -27,7 +28,8 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
     def make(i: int) -> Sends:
         return sends(rank, (rank - (1 << i)) % n, rank, min(1 << i, n - (1 << i)))
 
-    return Schedule(of("all_gather", n), "bruck", one_group(n), n, rounds(n), make)
+    made = Schedule(of("all_gather", n), "bruck", one_group(n), n, rounds(n), make)
+    return orbits.claim(made, orbits.shifts((n,)))
 
 
 def all_to_all(group: Group, hint: Hint) -> Schedule:

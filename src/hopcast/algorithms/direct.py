@@ -11,17 +11,19 @@ all_to_all takes the latency of the diameter and (D / N) max over axes of load /
 n: n / 8 wrapped, n / 4 open.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hopcast.ir import orbits, traffic
+from hopcast.ir import traffic
 from hopcast.ir.collective import Collective, of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
 
+from . import _turned
 from ._axis_load import axis_hops, axis_load
 from ._rounds import on_switch
 from .ring import long_axis
@@ -36,14 +38,12 @@ Ranks = npt.NDArray[np.int64]
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Every rank sends its shard to all others."""
-    shape = (group.ranks,) if group.switched else group.shape
     made = _to_all(of("all_gather", group.ranks), lambda src, dst: src)
-    at = np.stack(np.unravel_index(np.arange(group.ranks), shape))
-    back = np.ravel_multi_index(tuple(-at % np.array(shape)[:, None]), shape)[1:]
 
+    @functools.cache
     def orbit() -> Orbit:
-        zero, others = np.zeros_like(back), np.arange(1, group.ranks)
-        return Orbit(zero, sends(zero, others, 0), sends(back, zero, back), orbits.shifts(shape))
+        passed = _turned.join([(0, np.arange(1, group.ranks), 0, 0, 1, 0)])
+        return _turned.orbit(passed, lambda origin, goal: origin, _turned.shape(group))
 
     return replace(made, orbit=orbit)
 

@@ -1,22 +1,27 @@
 """all_gather at the limit of any network: every rank's shard goes down trees that fill the worst cut.
 
 No all_gather can send more than x bytes/s of every rank's shard to all others, where x is the least, over all
-sets of ranks, of what the links out of it carry for each rank in it. So many trees are packed out of every
-rank that together they send just that: links and routes over switches are first turned into links between
-ranks, with capacities that leave x as it is. Each tree takes its part of the shard, in m pieces: in step s
-every edge at depth d of a tree sends piece s - d. So every step but the first and last few loads every link
-alike, and none beyond its capacity.
+sets of ranks, of what the links out of it carry for each rank in it. Trees out of every rank that together
+send just that are found in one of two ways, whichever takes less time for the size asked.
 
-Often one tree of each rank reaches x but for a few percent, and then that is taken unless more trees promise
-clearly less time: many unlike trees get in each other's way where no barrier keeps them in step.
-`forest,trees=10` asks for so many; x = p / q units of capacity is reached by p trees and its multiples.
+Where ranks can change places (nodes of GPUs behind switches, tori), trees grow from one rank round by round,
+and all others make them their own: in each round a rank sends on pieces of shards that came in earlier ones,
+over each kind of route as many as keep its links busy. Some ten to forty rounds come within 1 % of the limit.
+
+On any other network, links and routes over switches are first turned into links between ranks, with
+capacities that leave x as it is, and so many trees are packed out of every rank as reach it: p of them or a
+multiple, if x is p / q units of capacity. Each tree takes its part of the shard, in m pieces: in step s every
+edge at depth d of a tree sends piece s - d. So every step but the first and last few loads every link alike,
+and none beyond its capacity. One tree of each rank is shallower, and taken where that is faster, though it
+may reach a few percent less than x. `forest,trees=10` asks for so many packed trees.
 
 reduce_scatter is the mirror image of the all_gather on the links turned round, and all_reduce is the one
-after the other. There is no closed form; steps take (m + depth - 1) (alpha + D / (m n x)), less what the
-first and last of them lack.
+after the other. There is no closed form; steps of packed trees take (m + depth - 1) (alpha + D / (m n x)),
+less what the first and last of them lack.
 """
 
 import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,32 +33,34 @@ from hopcast.ir.group import Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 from hopcast.ir.topology import Floats, Ints
 
-from . import _chunks, _ground, _links, _network, option
+from . import _chunks, _ground, _links, _network, _shifted, option
 
 SOURCE = (
     "Zhao et al. 2024, ForestColl, arXiv:2402.06787; Edmonds 1973, Edge-disjoint branchings; "
     "Berczi and Frank 2010, Packing arborescences"
 )
-# Trees of each rank, and pieces of the part of each tree; none given: the fastest numbers.
+# Packed trees of each rank, and pieces of the part of each tree; none given: what is fastest.
 OPTIONS: dict[str, tuple[str, ...]] = {"trees": (), "pieces": ()}
 MOST_RANKS, MOST_UNASKED = 256, 64
 MOST_TREES, MOST_SENDS = 1_024, 5_000_000  # that may be asked for
-_UNASKED_SENDS = 100_000
+_TRIED_SENDS, _NAMED_SENDS = 100_000, 3_000_000  # of packed trees that others try, and that are named
 _PACKINGS, _FEW_EDGES = 8, 8_000  # packings tried, and edges of all of them together
 _LEAST = 0.9  # of the optimum, unless asked; a machine's routes do not allow every way over switches
-_COUNTS = 1, 0  # trees of each rank that are tried; 0: as many as reach the optimum
-_CLEARLY = 1.03  # how much longer few trees may take
+_COUNTS = 1, 0  # packed trees of each rank that are tried; 0: as many as reach the optimum
+# Kinds of trees of each rank up to which pairs of ranks have lanes of their own. More of them get in each
+# other's way where nothing keeps them in step: it costs up to 4 % where one node has lost a NIC (2026-11).
+_ALIKE = 1.25
+_NEAR = 1.02  # times the least that there could be: packed trees are not tried then
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards down their trees, piece after piece."""
-    return _gather(_wiring(group), False, hint)
+    return _gather(group, False, hint)
 
 
 def reduce_scatter(group: Group, hint: Hint) -> Schedule:
     """The mirror image of an all_gather over the links turned round."""
-    wiring = _wiring(group)
-    return algebra.reverse(_gather(wiring, not wiring.mirrored, hint))
+    return algebra.reverse(_gather(group, not _wiring(group).mirrored, hint))
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
@@ -66,14 +73,6 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs links and switches that the group has to itself, as much into each as out of it."""
     if group.ranks > MOST_RANKS:
         return f"its trees take minutes beyond {MOST_RANKS} ranks; use hierarchical or multi_axis"
-    if group.ranks > MOST_UNASKED and not hint.options:
-        return f"it takes seconds beyond {MOST_UNASKED} ranks; forest,trees=1 asks for it"
-    alike = not group.switched and group.uniform_rates and len(set(group.bandwidth)) == 1
-    if alike and not hint.options:
-        return (
-            "all its links go from rank to rank at one rate, where synthesized needs fewer steps; "
-            "forest,trees=1 asks for it"
-        )
     trees, pieces = (int(option(OPTIONS, hint, key) or 0) for key in OPTIONS)
     if trees > MOST_TREES:
         return f"it is asked for {trees:,} trees of each rank, and at most {MOST_TREES:,} are tried"
@@ -86,12 +85,23 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     if collective == "all_reduce" and not wiring.mirrored:
         return "not every link has its like the other way, so sums and copies take different trees"
     ways = (False,) if wiring.mirrored else (False, True)
+    if not hint.options and all(_shifted.of(wiring, turned) for turned in ways):
+        return None
     kept = 0.0
     for count in (trees,) if trees else _COUNTS:
         kept = max(kept, min(_ground.of(wiring, turned, count).kept for turned in ways))
         if kept >= _LEAST or (trees and kept):
             return None
     return f"trees over the routes between its ranks reach only {100 * kept:.3g} % of the optimum"
+
+
+def unasked(collective: str, group: Group, hint: Hint) -> str | None:
+    """It takes seconds where ranks are many, and more steps than others where links are alike."""
+    if group.ranks > MOST_UNASKED:
+        return f"it takes seconds beyond {MOST_UNASKED} ranks"
+    if not group.switched and group.uniform_rates and len(set(group.bandwidth)) == 1:
+        return "all its links go from rank to rank at one rate, where synthesized needs fewer steps"
+    return None
 
 
 def _wiring(group: Group) -> _network.Wiring:
@@ -109,7 +119,7 @@ class _Plan:
     Attributes:
         root: ``int32[k]``.
         part: ``float64[k]``, of D.
-        depth, src, dst, tree, lane: ``int32[e]``, of each edge; depth 0 begins at the root.
+        depth, src, dst, tree: ``int32[e]``, of each edge; depth 0 begins at the root.
         full: Seconds of the most loaded link when every edge sends its part of 1 byte.
         filling: How many full steps all steps are beyond the number of pieces, by bytes.
         latency: Of the slowest route, seconds.
@@ -122,11 +132,15 @@ class _Plan:
     src: Ints
     dst: Ints
     tree: Ints
-    lane: Ints
     full: float
     filling: float
     latency: float
     kept: float
+
+    def time(self, size: float, pieces: int) -> float:
+        """Seconds of all steps, of so many pieces of each tree's part."""
+        steps = pieces + int(self.depth.max())
+        return steps * self.latency + self.full * size * (1 + self.filling / pieces)
 
 
 @functools.lru_cache(maxsize=128)
@@ -153,10 +167,7 @@ def _packed(wiring: _network.Wiring, turned: bool, count: int, seed: int) -> _Pl
     first, last = np.cumsum(seconds, 0).max(1), np.cumsum(seconds[::-1], 0).max(1)
     filling = float((first[:-1].sum() + last[:-1].sum()) / full) - (len(seconds) - 1)
     root = np.array([t.root for t in trees], np.int32)
-    # A lane for each pair of ranks: with more than one piece of it under way, first pieces would come late.
-    pairs, pair = np.unique(np.stack([src, dst], 1), axis=0, return_inverse=True)
-    lane = _links.colours(pairs)[pair.ravel()]
-    return _Plan(root, part, depth, src, dst, tree, lane, full, filling, wiring.latency, ground.kept)
+    return _Plan(root, part, depth, src, dst, tree, full, filling, wiring.latency, ground.kept)
 
 
 def _loads(ground: _ground.Ground, depth: Ints, src: Ints, dst: Ints, part: Floats) -> Floats:
@@ -169,39 +180,53 @@ def _loads(ground: _ground.Ground, depth: Ints, src: Ints, dst: Ints, part: Floa
     return load
 
 
-def _best(wiring: _network.Wiring, turned: bool, hint: Hint) -> tuple[_Plan, int]:
-    """The plan that promises least time, and its number of pieces.
-
-    As many trees as reach the optimum are many unlike ones, which get in each other's way; so few trees that
-    are alike are taken unless they promise to take clearly longer.
-    """
+def _best(wiring: _network.Wiring, turned: bool, hint: Hint, most: int = _TRIED_SENDS) -> tuple[_Plan, int]:
+    """The packed trees that promise least time, and the number of their pieces: at most so many sends."""
     trees, pieces = (int(option(OPTIONS, hint, key) or 0) for key in OPTIONS)
-    best: tuple[float, _Plan, int] | None = None
+    found = []
     for count in (trees,) if trees else _COUNTS:
-        if best is not None and best[1].kept * _CLEARLY >= 1:
-            break
-        if not _ground.of(wiring, turned, count).kept:
-            continue
-        plan = _plan(wiring, turned, count, hint.seed)
-        whole, most = plan.full * hint.size, max(1, _UNASKED_SENDS // len(plan.src))
-        m = pieces or _chunks.best(plan.filling, plan.latency, whole, most)
-        time = (m + int(plan.depth.max())) * plan.latency + whole * (1 + plan.filling / m)
-        if best is None or time * _CLEARLY < best[0]:
-            best = time, plan, m
-    assert best is not None
-    return best[1:]
+        if _ground.of(wiring, turned, count).kept:
+            plan = _plan(wiring, turned, count, hint.seed)
+            whole, limit = plan.full * hint.size, max(1, most // len(plan.src))
+            found.append((plan, pieces or _chunks.best(plan.filling, plan.latency, whole, limit)))
+    return min(found, key=lambda p: p[0].time(hint.size, p[1]))
 
 
-def _gather(wiring: _network.Wiring, turned: bool, hint: Hint) -> Schedule:
+def _gather(group: Group, turned: bool, hint: Hint) -> Schedule:
     """The all_gather over a network, or over it turned round."""
-    plan, m = _best(wiring, turned, hint)
-    n, trees, depths = wiring.network.ranks, len(plan.root), int(plan.depth.max()) + 1
+    wiring, shard = _wiring(group), hint.size / group.ranks
+    shifts = None if hint.options else _shifted.of(wiring, turned)
+    grown, time = None, math.inf
+    if shifts is not None:
+        optimum = _ground.optimum(wiring, turned)
+        rate = float(optimum * wiring.unit)
+        grown = _shifted.fastest(shifts, rate, optimum.numerator, wiring.latency, shard, hint.seed)
+        time = grown.time(wiring.latency, shard)
+        if group.ranks > MOST_UNASKED or time <= _NEAR * (wiring.latency + shard / rate):
+            return _shifted.schedule(shifts, grown)
+    most = _TRIED_SENDS if unasked("all_gather", group, hint) is None else _NAMED_SENDS
+    plan, pieces = _best(wiring, turned, hint, most)
+    if shifts is not None and grown is not None and time <= plan.time(hint.size, pieces):
+        return _shifted.schedule(shifts, grown)
+    return _piped(plan, group.ranks, pieces)
+
+
+def _piped(plan: _Plan, n: int, m: int) -> Schedule:
+    """The all_gather down packed trees, in so many pieces of each.
+
+    With more than one piece of a lane under way, first pieces would come late.
+    """
+    trees, depths = len(plan.root), int(plan.depth.max()) + 1
     rows_at = [np.flatnonzero(plan.depth == d) for d in range(depths)]
+    lane = np.zeros_like(plan.tree)
+    if trees <= _ALIKE * n:
+        pairs, pair = np.unique(np.stack([plan.src, plan.dst], 1), axis=0, return_inverse=True)
+        lane = _links.colours(pairs)[pair.ravel()]
 
     def make(i: int) -> Sends:
         rows = np.concatenate([rows_at[d] for d in range(depths) if 0 <= i - d < m])
         return sends(plan.src[rows], plan.dst[rows], plan.tree[rows] * m + i - plan.depth[rows],
-                     lane=plan.lane[rows])  # fmt: skip
+                     lane=lane[rows])  # fmt: skip
 
     def pattern(i: int) -> tuple[str, int]:
         return ("full", 0) if depths - 1 <= i < m else ("step", i)
@@ -210,5 +235,5 @@ def _gather(wiring: _network.Wiring, turned: bool, hint: Hint) -> Schedule:
     collective = Collective("all_gather", n, np.repeat(plan.root, m), goal)
     return Schedule(
         collective, "forest", one_group(n), n, m + depths - 1, make,
-        np.repeat(plan.part / m, m), int(plan.lane.max()) + 1, pattern,
+        np.repeat(plan.part / m, m), int(lane.max()) + 1, pattern,
     )  # fmt: skip

@@ -17,15 +17,16 @@ many pieces the slower of the two. all_to_all of N nodes of g ranks, n = N g, in
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from hopcast.ir import algebra
+from hopcast.ir import algebra, orbits
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule
 
-from . import _exchange, multi_axis, option, ring
+from . import _exchange, _turned, multi_axis, option, ring
 
 SOURCE = "Gordic 2026, Inside TPU and GPU clusters, part 7; jax-ml scaling-book, chapter GPUs"
 LEVELS = True  # its closed form is made of those of the levels
@@ -66,7 +67,7 @@ def phases(collective: str, group: Group, hint: Hint) -> list[tuple[str, Schedul
         outer, *inner = (",".join(a.name for a in level.axes) for level in group.levels)
         where = [outer, ",".join(inner)] if len(made) < 3 else [",".join(inner), outer, ",".join(inner)]
         return list(zip(where, made, strict=False))
-    there = list(zip(named, _phases(group, hint), strict=True))
+    there = list(zip(named, _alike(group, hint), strict=True))
     back = [(name, algebra.reverse(made)) for name, made in reversed(there)]
     return {"all_gather": there, "reduce_scatter": back, "all_reduce": back + there}[collective]
 
@@ -125,13 +126,41 @@ def _level_cost(level: Group, size: float) -> Cost | None:
     )
 
 
+def _estimate(level: Group, size: float) -> Cost | None:
+    """The same also where links differ, as if only those of the ranks were in the way; None: not known."""
+    if level.uniform_rates:
+        return _level_cost(level, size)
+    topology = None if level.cluster is None else level.cluster.topology
+    axis = [] if topology is None else [i for i, a in enumerate(topology.axes) if a == level.axes[0]]
+    if topology is None or not axis or not level.switched:
+        return None
+    own = topology.bandwidth[(topology.axis == axis[0]) & (topology.src < topology.chips)]
+    rate = float(own.min(initial=math.inf))
+    return ring.cost("all_gather", replace(level, bandwidth=(rate,)), Hint(size)) if rate > 0 else None
+
+
 def _level(level: Group, hint: Hint) -> Schedule:
     """all_gather of one level: a ring on a switch, all axes at once on a grid."""
     return ring.all_gather(level, hint) if level.switched else multi_axis.all_gather(level, hint)
 
 
-def _phases(group: Group, hint: Hint) -> list[Schedule]:
+def _alike(group: Group, hint: Hint) -> list[Schedule]:
+    """The phases of all_gather. Where all levels are rings, or wrapped axes and cores, all ranks do alike."""
+    made = _phases(group, hint, None)
+    if not group.switched and all(a.wraps or a.inner for a in group.axes):
+        return [orbits.claim(p, orbits.shifts(group.shape)) for p in made]
+    if not all(v.switched for v in group.levels):
+        return made
+    moves = orbits.shifts(tuple(v.ranks for v in group.levels))
+    through_0 = _phases(group, hint, 1)
+    return [replace(p, orbit=orbits.claim(q, moves).orbit) for p, q in zip(made, through_0, strict=True)]
+
+
+def _phases(group: Group, hint: Hint, lines: int | None) -> list[Schedule]:
     """all_gather as one schedule per level, outer first, all on the chunks of the whole group.
+
+    With ``lines`` it has only the sends along so many lines of each level, the first of which goes through
+    rank 0.
 
     The chunk number of the whole is the inner level's, times the outer ranks, plus the outer rank: so
     what the outer level gathers of one inner chunk stands together, and the inner level moves it as a
@@ -139,11 +168,11 @@ def _phases(group: Group, hint: Hint) -> list[Schedule]:
     """
     made: list[Schedule] = []
     for level in reversed([v for v in group.levels if v.ranks > 1]):
-        made = _nest(_level(level, hint), made) if made else [_level(level, hint)]
+        made = _nest(_level(level, hint), made, lines) if made else [_level(level, hint)]
     return made
 
 
-def _nest(outer: Schedule, inner: list[Schedule]) -> list[Schedule]:
+def _nest(outer: Schedule, inner: list[Schedule], lines: int | None) -> list[Schedule]:
     """The phases of an outer level in front of those of an inner one."""
     m, n, unit = outer.ranks, inner[0].ranks, outer.chunks
     owner = inner[0].collective.origin  # inner rank of each inner chunk
@@ -151,9 +180,11 @@ def _nest(outer: Schedule, inner: list[Schedule]) -> list[Schedule]:
     rank = (outer.collective.origin[None] * n + owner[:, None]).ravel()
     whole = of("all_gather", m * n, rank.astype(np.int32))
     equals = (np.arange(m)[None] * n + owner[:, None]).astype(np.int32)
-    first = algebra.over(outer, equals, (np.arange(chunks) * unit).astype(np.int32), 1, whole)
+    base = (np.arange(chunks) * unit).astype(np.int32)
+    first = algebra.over(outer, equals[:lines], base[:lines], 1, whole)
     nodes = (np.arange(m)[:, None] * n + np.arange(n)[None]).astype(np.int32)
-    rest = [algebra.over(p, nodes, np.zeros(m, np.int32), unit, whole) for p in inner]
+    start = np.zeros(m, np.int32)
+    rest = [algebra.over(p, nodes[:lines], start[:lines], unit, whole) for p in inner]
     own = [np.full(s.chunks, 1 / s.chunks) if s.share is None else s.share for s in (inner[0], outer)]
     share = None if inner[0].share is None and outer.share is None else np.outer(own[0], own[1]).ravel()
     return [algebra.shared(p, share) for p in (first, *rest)]
@@ -170,10 +201,11 @@ def _pieces(collective: str, group: Group, hint: Hint) -> int:
         return int(hint.options["pieces"])
     if collective == "all_to_all":
         return _exchange.pieces(group, hint.size)
-    most = min(_MOST_PIECES, max(1, _MOST_SENDS // max(_sends(collective, group), 1)))
+    followed = max(_sends(collective, group) // _turned.stands_for(group), 1)
+    most = min(_MOST_PIECES, max(1, _MOST_SENDS // followed))
     size, costs = hint.size, []
     for level in reversed(group.levels):
-        found = _level_cost(level, size) if level.uniform_rates else None
+        found = _estimate(level, size)
         if found is None:
             return min(_PIECES, most) if hint.size >= 2**16 * group.ranks else 1
         costs.append(found)

@@ -35,10 +35,12 @@ _MOST_STEPS = 64  # of a stretched phase
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Each part gathers along its axes in turn, whole blocks of what it has gathered before."""
+    if len(group.axes) == 1 and group.axes[0].wraps:
+        return both_ways(group.ranks, True)
     plan = _plan(group, hint)
     parts = [_part(group, order, "all_gather", stretched=plan.stretched) for order in _orders(group)]
     made = algebra.beside(parts, plan.share, one_lane=_one_lane(group, hint))
-    closed = all(a.wraps or a.length == 1 for a in group.axes)
+    closed = all(a.wraps or a.inner or a.length == 1 for a in group.axes)
     return orbits.claim(made, orbits.shifts(group.shape)) if closed else made
 
 
@@ -109,7 +111,7 @@ def _plan(group: Group, hint: Hint) -> _Plan:
     if group.equal_axes:
         return _Plan(share, False, _in_step(group, share, False).times_size(hint.size))
     balanced = _shares.least_sum(
-        [[_load(group, order, slot) for slot in range(len(orders))] for order in orders]
+        [[_load(group, order, slot) for slot in range(len(order))] for order in orders]
     )
     tried = [
         _Plan(share, wide, _in_step(group, share, wide).times_size(hint.size))
@@ -147,14 +149,15 @@ def _in_step(group: Group, share: list[float], stretched: bool) -> _Rate:
 
 
 def _orders(group: Group) -> list[tuple[int, ...]]:
-    """Rotated axis orders."""
-    k = len(group.axes)
-    return [tuple((p + j) % k for j in range(k)) for p in range(k)]
+    """Rotated axis orders; cores of a chip stay last, so that nothing enters a chip twice."""
+    lines, cores = ([a for a, axis in enumerate(group.axes) if axis.inner == own] for own in (False, True))
+    turned = lines or cores
+    return [(*turned[p:], *turned[:p], *(cores if lines else ())) for p in range(len(turned))]
 
 
 def settled(options: dict[str, str], group: Group) -> dict[str, str]:
-    """On unequal axes the parts keep step unless they are told not to."""
-    asked = options.get("lockstep", "auto")
+    """On unequal axes parts keep step unless they are told not to; one part alone has nothing to wait for."""
+    asked = options.get("lockstep", "auto") if len(group.axes) > 1 else "off"
     return {"lockstep": ("off" if group.equal_axes else "on") if asked == "auto" else asked}
 
 

@@ -15,6 +15,7 @@ import functools
 
 import numpy as np
 
+from hopcast.ir import orbits
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
@@ -44,7 +45,8 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
     def pattern(i: int) -> tuple[int, int]:
         return plan[i][0], len(plan[i][1])
 
-    return Schedule(of("all_gather", n), "pat", one_group(n), n, len(plan), make, None, 1, pattern)
+    made = Schedule(of("all_gather", n), "pat", one_group(n), n, len(plan), make, None, 1, pattern)
+    return orbits.claim(made, orbits.shifts((n,)))
 
 
 @functools.lru_cache(maxsize=64)

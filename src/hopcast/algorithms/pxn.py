@@ -12,12 +12,17 @@ slower of (g - 1) (N - 1) D / (n^2 W) and (N - 1) D / (n^2 B), and the slower of
 - 1) (N - 1) D / (n^2 B), with a latency each.
 """
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
-from hopcast.ir.collective import Collective
+from hopcast.ir.collective import Collective, EveryPair
 from hopcast.ir.group import Cost, Group, Hint
-from hopcast.ir.schedule import Schedule, Sends, join, one_group, sends
+from hopcast.ir.schedule import Orbit, Schedule, Sends, join, one_group, sends
+from hopcast.ir.topology import Ints
+
+from . import _turned
 
 SOURCE = (
     "NVIDIA 2022, Doubling all2all performance with NCCL 2.12 (PXN); "
@@ -36,8 +41,6 @@ def all_to_all(group: Group, hint: Hint) -> Schedule:
     """
     nodes, g = (level.ranks for level in group.levels)
     n = nodes * g
-    a, i, j, ahead = (x.ravel() for x in np.indices((nodes, g, g, nodes), np.int32))
-    whole = Collective("all_to_all", n, a * g + i, (a + ahead) % nodes * g + j)
     src, to = (x.ravel() for x in np.indices((n, g)))
     src, to = (x[src % g != to] for x in (src, to))
     beside, first = src // g * g + to, (src * g + to) * nodes
@@ -61,7 +64,53 @@ def all_to_all(group: Group, hint: Hint) -> Schedule:
             return join([inside(), along(rank, rank % g)])
         return join([along(beside, src % g), stays()])
 
-    return Schedule(whole, "pxn", one_group(n), n, 2 if g > 1 else 1, make, None, 2)
+    @functools.cache
+    def orbit() -> Orbit:
+        return _orbit(nodes, g, _turned.shape(group))
+
+    whole, many = _by_rail(nodes, g), 2 if g > 1 else 1
+    return Schedule(whole, "pxn", one_group(n), n, many, make, None, 2, orbit=orbit)
+
+
+def _orbit(nodes: int, g: int, digits: tuple[int, ...]) -> Orbit:
+    """What rank 0 does: both steps over its NIC, and inside its node messages for others and its own."""
+    other, far = np.arange(1, g), np.arange(1, nodes)
+    rail, of = (x.ravel() for x in np.meshgrid(far * g, other, indexing="ij"))
+    parts: list[tuple[object, ...]] = [
+        (0, other, 0, g + other, nodes - 1, 1) if nodes > 1 else (0, other[:0], 0, 0, 1, 1),
+        (0, far * g, 0, far * g, 1, 0),
+        (1, rail, of, rail, 1, 0),
+        (1, other, 0, other, 1, 1),
+    ]
+
+    def chunk(origin: Ranks, goal: Ranks) -> Ranks:
+        return (origin * g + goal % g) * nodes + (goal // g - origin // g) % nodes
+
+    return _turned.orbit(_turned.join(parts), chunk, digits)
+
+
+class _ByRail(EveryPair):
+    """Chunks in order of source, the rail of their goal, and how many nodes ahead that is."""
+
+    nodes: int = 1
+
+    @functools.cached_property
+    def origin(self) -> Ints:
+        """Each rank n times."""
+        return np.repeat(np.arange(self.ranks, dtype=np.int32), self.ranks)
+
+    @functools.cached_property
+    def goal(self) -> Ints:
+        """Rail by rail the nodes ahead."""
+        g = self.ranks // self.nodes
+        node, j, ahead = np.indices((self.nodes, g, self.nodes), np.int32)
+        return np.repeat(((node + ahead) % self.nodes * g + j).reshape(self.nodes, -1), g, 0).ravel()
+
+
+def _by_rail(nodes: int, g: int) -> Collective:
+    made = _ByRail("all_to_all", nodes * g)
+    object.__setattr__(made, "nodes", nodes)
+    return made
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:

@@ -11,6 +11,7 @@ W), with two steps more if n is no power of two.
 
 import numpy as np
 
+from hopcast.ir import orbits
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import COPY, REDUCE, Schedule, Sends, one_group, sends
@@ -32,7 +33,8 @@ def doubling(n: int) -> Schedule:
     def make(i: int) -> Sends:
         return sends(rank, rank ^ (1 << i), rank >> i << i, 1 << i)
 
-    return Schedule(of("all_gather", n), "recursive_doubling", one_group(n), n, rounds(n), make)
+    made = Schedule(of("all_gather", n), "recursive_doubling", one_group(n), n, rounds(n), make)
+    return orbits.claim(made, orbits.flips(n))
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
@@ -43,7 +45,8 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
     def make(i: int) -> Sends:
         return sends(rank, rank ^ (1 << i), 0, op=REDUCE)
 
-    return folded(Schedule(of("all_reduce", n), "recursive_doubling", one_group(n), n, rounds(p), make), p)
+    made = Schedule(of("all_reduce", n), "recursive_doubling", one_group(n), n, rounds(p), make)
+    return folded(orbits.claim(made, orbits.flips(p)), p)
 
 
 def folded(inner: Schedule, p: int) -> Schedule:

@@ -6,6 +6,8 @@ the ring is an order of the ranks; on a torus it is an axis that wraps.
 Cost: n - 1 steps; every rank sends (n - 1) / n of D: T = (n - 1) (alpha + D / (n W)).
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from hopcast.ir.collective import of
@@ -19,10 +21,11 @@ SOURCE = "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Chan et al. 2
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards go round; all of them move in every step."""
     n = group.ranks
-    rank = np.arange(n)
+    rank, turn = np.arange(n), (np.arange(2 * n) % n).astype(np.int32)
+    first = sends(rank, (rank + 1) % n, rank)
 
     def make(i: int) -> Sends:
-        return sends(rank, (rank + 1) % n, (rank - i) % n)
+        return replace(first, chunk=turn[n - i : 2 * n - i])
 
     def orbit() -> Orbit:
         step = np.arange(n - 1)

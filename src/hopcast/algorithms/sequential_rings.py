@@ -26,6 +26,8 @@ SOURCE = "Chan et al. 2007, doi:10.1002/cpe.1206 (bucket algorithms, one axis af
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards go round along the last axis, blocks of them along the axes before it."""
     shape, whole = group.shape, of("all_gather", group.ranks)
+    if max(shape) == group.ranks:
+        return ring.all_gather(group, hint)  # one axis after the other is one axis
     at = np.stack(np.unravel_index(np.arange(group.ranks), shape), 1)
     phases = []
     for a in reversed(range(len(shape))):

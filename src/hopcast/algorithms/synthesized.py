@@ -1,10 +1,12 @@
 """all_gather searched for on the links that are there: open axes, mixed wraps, dead links, any small graph.
 
 Every rank's shard is cut into pieces. Step by step every link sends one piece: of those that its source has,
-its destination lacks and nobody else is just sending there, the one that fewest ranks hold. Links and equally
-rare pieces are taken in random order, and the search starts again with another seed until it takes no more
-steps than the bound of the busiest port allows, or has tried often enough. No two sends ever share a link, so
-no barrier is needed: without one it is never later than with one.
+its destination lacks and nobody else is just sending there, the one that fewest ranks hold. Links with least
+to choose from come first, equal ones and equally rare pieces in random order. Where some rank then lacks more
+than its links can bring in as many steps as the bound of the busiest port allows, the last steps are taken
+back and taken otherwise; and the search starts again with another seed until it meets that bound, or has
+tried often enough. No two sends ever share a link, so no barrier is needed: without one it is never later
+than with one.
 
 More pieces waste less of the last step and cost more steps; the number is chosen for the size asked.
 
@@ -30,10 +32,12 @@ SOURCE = (
     "arXiv:2304.05301; rarest first: Cohen 2003, Incentives build robustness in BitTorrent"
 )
 OPTIONS: dict[str, tuple[str, ...]] = {"pieces": ()}  # none given: the fastest number
+Row = tuple[int, int, int]  # step, link, chunk
 MOST_RANKS, MOST_UNASKED = 1_024, 256
 _MOST_SENDS = 66_000  # of a schedule of several pieces
 _MOST_PIECES, _MOST_SEARCHES = 16, 4
 _TRIES, _EFFORT = 40, 140_000  # restarts, and sends of all of them together
+_RETURNS, _FARTHEST = 60, 20  # times that steps are taken back, one at first and at last so many of them
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
@@ -53,17 +57,18 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs links between the ranks themselves, and not too many ranks."""
     if group.ranks > MOST_RANKS:
         return f"its search keeps {group.ranks:,}^2 pieces and stops at {MOST_RANKS:,} ranks; use multi_axis"
-    if group.ranks > MOST_UNASKED and "pieces" not in hint.options:
-        return (
-            f"its search takes seconds beyond {MOST_UNASKED} ranks; synthesized,pieces=1 asks for it, "
-            f"up to {MOST_RANKS:,}"
-        )
     links = _links.of(group)
     if not len(links):
         return "it needs links from rank to rank, and these meet in switches; use ring"
     if not _links.joined(links, group.ranks):
         return "the links between its ranks that are alive do not join all of them"
     return None
+
+
+def unasked(collective: str, group: Group, hint: Hint) -> str | None:
+    """Its search takes seconds where ranks are many."""
+    many = group.ranks > MOST_UNASKED
+    return f"its search takes seconds beyond {MOST_UNASKED} ranks" if many else None
 
 
 @functools.lru_cache(maxsize=64)
@@ -105,10 +110,10 @@ def _search(n: int, key: bytes, pieces: int, seed: int) -> tuple[Ints, Ints, Int
     links = np.frombuffer(key, np.int32).reshape(-1, 2)
     fewest = _fewest(n, links, pieces)
     tries = max(1, min(_TRIES, _EFFORT // (n * n * pieces)))
-    best: list[tuple[int, int, int]] = []
+    best: list[Row] = []
     for k in range(tries):
         longest = best[-1][0] if best else 0
-        found = _greedy(n, links, pieces, random.Random(1_000 * seed + k), longest, k % 2 == 0)
+        found = _Greedy(n, links, pieces, random.Random(1_000 * seed + k), k % 2 == 0).found(fewest, longest)
         if found is not None:
             best = found
         if best[-1][0] + 1 <= fewest:
@@ -117,34 +122,65 @@ def _search(n: int, key: bytes, pieces: int, seed: int) -> tuple[Ints, Ints, Int
     return step, link, chunk
 
 
-def _greedy(
-    n: int, links: Ints, pieces: int, rng: random.Random, longest: int, poorest_first: bool
-) -> list[tuple[int, int, int]] | None:
-    """One try: rows of step, link, chunk; None as soon as it takes ``longest`` steps (0: however many).
+class _Greedy:
+    """One try.
 
     Sets of chunks are bits of whole numbers: those that a rank lacks, and those that equally many ranks hold.
     """
-    chunks = n * pieces
-    numbers = list(range(chunks))
-    rng.shuffle(numbers)  # equally rare chunks in another order
-    chunk_of = [0] * chunks
-    for chunk, bit in enumerate(numbers):
-        chunk_of[bit] = chunk
-    have = [sum(1 << numbers[r * pieces + k] for k in range(pieces)) for r in range(n)]
-    full = (1 << chunks) - 1
-    lack = [full & ~h for h in have]
-    holders = [1] * chunks
-    held = {1: full}  # by how many ranks -> the chunks
-    ends = links.tolist()
-    order = list(range(len(ends)))
-    rows: list[tuple[int, int, int]] = []
-    left, step = n * (chunks - pieces), 0
-    while left:
-        if longest and step >= longest:
-            return None
-        rng.shuffle(order)
-        before = have.copy()
-        if poorest_first:
+
+    def __init__(self, n: int, links: Ints, pieces: int, rng: random.Random, poorest_first: bool) -> None:
+        chunks = n * pieces
+        self.chunks, self.rng, self.poorest_first = chunks, rng, poorest_first
+        numbers = list(range(chunks))
+        rng.shuffle(numbers)  # equally rare chunks in another order
+        self.chunk_of = [0] * chunks
+        for chunk, bit in enumerate(numbers):
+            self.chunk_of[bit] = chunk
+        self.ends = links.tolist()
+        self.into = np.bincount(links[:, 1], minlength=n).tolist()
+        self.order = list(range(len(self.ends)))
+        full = (1 << chunks) - 1
+        self.have = [sum(1 << numbers[r * pieces + k] for k in range(pieces)) for r in range(n)]
+        self.lack = [full & ~h for h in self.have]
+        self.holders = [1] * chunks
+        self.held = {1: full}  # by how many ranks -> the chunks
+        self.rows: list[Row] = []
+        self.wanted = n * (chunks - pieces)
+
+    def found(self, fewest: int, longest: int) -> list[Row] | None:
+        """All sends; None as soon as they take ``longest`` steps (0: however many).
+
+        While ``fewest`` steps are within reach, steps after which some rank lacks more than its links can
+        still bring by then are taken back and taken in another way.
+        """
+        before: list[tuple[list[int], list[int], list[int], dict[int, int], int]] = []
+        step = returns = 0
+        while len(self.rows) < self.wanted:
+            if longest and step >= longest:
+                return None
+            before.append(self.state())
+            self.step(step)
+            step += 1
+            left = max(fewest - step, 0)
+            late = any(k.bit_count() > left * i for k, i in zip(self.lack, self.into, strict=True))
+            if late and returns < _RETURNS:
+                back = min(1 + returns * _FARTHEST // _RETURNS, step)
+                self.have, self.lack, self.holders, self.held, sends = before[-back]
+                del self.rows[sends:], before[-back:]
+                step, returns = step - back, returns + 1
+            del before[:-_FARTHEST]
+        return self.rows
+
+    def state(self) -> tuple[list[int], list[int], list[int], dict[int, int], int]:
+        """What a step changes."""
+        return self.have.copy(), self.lack.copy(), self.holders.copy(), self.held.copy(), len(self.rows)
+
+    def step(self, step: int) -> None:
+        """Every link sends the rarest chunk that is useful."""
+        have, lack, holders, held = self.have, self.lack, self.holders, self.held
+        ends, order, draw, before = self.ends, self.order, self.rng.random, self.have.copy()
+        self.rng.shuffle(order)
+        if self.poorest_first:
             order.sort(key=lambda at: (before[ends[at][0]] & lack[ends[at][1]]).bit_count())
         levels = sorted(held)
         for at in order:
@@ -156,26 +192,19 @@ def _greedy(
                 rare = useful & held[level]
                 if rare:
                     break
-            turn = rng.randrange(chunks)
-            bit = _lowest(rare >> turn << turn or rare)
-            one = 1 << bit
+            turn = int(draw() * self.chunks)
+            rare = rare >> turn << turn or rare
+            one = rare & -rare
+            bit = one.bit_length() - 1
             lack[dst] ^= one
-            have[dst] |= one
+            have[dst] ^= one
             many = holders[bit]
             holders[bit] = many + 1
             held[many] ^= one
-            if many + 1 not in held:
-                held[many + 1] = 0
-                levels.append(many + 1)
-                levels.sort()
-            held[many + 1] |= one
-            rows.append((step, at, chunk_of[bit]))
-            left -= 1
-        held = {k: v for k, v in held.items() if v}
-        step += 1
-    return rows
-
-
-def _lowest(bits: int) -> int:
-    """The number of the lowest bit that is set."""
-    return (bits & -bits).bit_length() - 1
+            if many + 1 in held:
+                held[many + 1] ^= one
+            else:
+                held[many + 1] = one
+                levels = sorted(held)
+            self.rows.append((step, at, self.chunk_of[bit]))
+        self.held = {k: v for k, v in held.items() if v}

@@ -46,6 +46,7 @@ class Picture:
         ask: A command that gives its numbers.
         schedule: What the live page shows where no algorithm of that name makes it.
         compare: An algorithm that the live page shows beside it, on one clock.
+        renew: The command that measures anew what the figure shows; empty where nothing is measured.
     """
 
     svg: str
@@ -54,6 +55,7 @@ class Picture:
     ask: str = ""
     schedule: Schedule | None = None
     compare: str = ""
+    renew: str = ""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ def index(entries: Sequence[Mapping[str, Any]], pictures: Mapping[str, str]) -> 
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>hopcast: the atlas</title>\n<style>\n{style}</style></head>\n<body>\n<header><h1>How data "
         "moves: the atlas</h1><p>Pictures of collectives on TPU and GPU clusters. Every number in them is "
-        "computed by hopcast from the schedule that is drawn. Figures 1 to 35 are those of "
+        "computed by hopcast from the schedule that is drawn, or measured where the figure says so. Figures "
+        "1 to 35 are those of "
         f'<a href="{ARTICLE}">Inside TPU and GPU Clusters</a> by Aleksa Gordic, drawn anew.</p></header>\n'
         f'<nav aria-label="Figures"><ul>{links}</ul></nav>\n<main>\n'
         + "\n".join(body)
@@ -91,6 +92,8 @@ def _figure(entry: Mapping[str, Any], svg: str) -> str:
     how = f"<span>made by <code>{escape(entry['command'])}</code></span>"
     if entry["ask"]:
         how += f" <span>its numbers: <code>{escape(entry['ask'])}</code></span>"
+    if entry.get("renew"):  # a list of an older atlas has no such key
+        how += f" <span>measured anew by <code>{escape(entry['renew'])}</code></span>"
     inline = svg.removesuffix("\n")
     name, ways = escape(_name(entry)), "".join(f"<span>{a}</span>" for a in links)
     return (

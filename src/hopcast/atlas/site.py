@@ -134,6 +134,7 @@ def _entry(f: Figure, command: str, picture: Picture, page: str) -> dict[str, An
         "file": f"figures/{f.id}.svg",
         "command": command,
         "ask": picture.ask,
+        "renew": picture.renew,
         "live": page,
         "facts": dict(picture.facts),
     }

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from hopcast.cli._usage import UsageError
+
 
 class Format(StrEnum):
     """How a result is written. ``json`` and ``csv`` are exact and complete, the others are for reading."""
@@ -203,12 +205,19 @@ def one_cluster(positional: str | None, on: str | None, nodes: str | None = None
     """The cluster, wherever it was given, with the nodes of a file if there is one.
 
     Raises:
-        ValueError: if it was given twice or not at all, or the file lists no nodes.
+        UsageError: if it was given twice or not at all, or a collective stands in its place.
+        ValueError: if the file lists no nodes.
     """
-    if (positional is None) == (on is None):
-        what = "the cluster is given twice" if on is not None else "a cluster is missing"
-        raise ValueError(f"{what}; write it once, as in v5e:4x4 or --on v5e:4x4")
-    return (positional or on or "") + (f",nodes={_listed(nodes)}" if nodes is not None else "")
+    if positional is not None and on is not None:
+        raise UsageError(f"the cluster is given twice, {positional} and --on {on}; write it once")
+    place = positional if positional is not None else on
+    if place is None:
+        raise UsageError("CLUSTER is missing")
+    from hopcast.question import is_collective
+
+    if is_collective(place):
+        raise UsageError(f"{place!r} is a collective and stands where the cluster does")
+    return place + (f",nodes={_listed(nodes)}" if nodes is not None else "")
 
 
 def _listed(path: str) -> str:

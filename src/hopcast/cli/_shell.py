@@ -105,10 +105,14 @@ def _dispatch(words: list[str]) -> int:
         return DONE
     if words[0] == "help":
         words = [*words[1:], "--help"]
+    if words[1:] == ["-h"]:
+        words = [words[0], "--help"]
     have = commands()
     name = words[0].replace("_", "-")
     if name not in have:
-        raise ValueError(_no_command(words[0], have))
+        from hopcast.cli import _usage
+
+        raise ValueError(_usage.no_command(words[0], have, examples))
     return _run(name, load(name).command, words)
 
 
@@ -130,10 +134,9 @@ def _explain(error: BaseException, words: list[str]) -> tuple[int, str]:
     """Exit status and the one line, without the leading ``hopcast:``."""
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return INTERRUPTED, "interrupted"
-    usage = getattr(error, "format_message", None)  # typer's own errors, wherever this version defines them
+    usage = _usage_of(error, words)
     if usage is not None:
-        message = usage().replace("Value error, ", "").rstrip(".")
-        return BAD_INPUT, f"error: {message} (see: hopcast {words[0]} --help)"
+        return BAD_INPUT, f"error: {usage}"
     if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
         extra = _EXTRAS[error.name]
         return BAD_INPUT, f"error: this needs {error.name}; install it with: pip install 'hopcast[{extra}]'"
@@ -147,21 +150,20 @@ def _explain(error: BaseException, words: list[str]) -> tuple[int, str]:
     return INTERNAL, f"internal error: {type(error).__name__}: {error} (use --debug)"
 
 
+def _usage_of(error: BaseException, words: list[str]) -> str | None:
+    """The line for an error of the command line itself."""
+    from hopcast.cli import _usage
+
+    name = words[0].replace("_", "-") if words else ""
+    if not isinstance(error, Exception) or name not in commands():
+        return None
+    return _usage.explained(error, name, words[1:], examples(name))
+
+
 def _help() -> str:
     have = commands()
     width = max(map(len, have), default=0)
     return _HEAD + "".join(f"  {n:<{width}}  {summary(f)}\n" for n, f in have.items()) + _TAIL
-
-
-def _no_command(given: str, have: dict[str, Path]) -> str:
-    import difflib
-
-    if given.startswith("-"):
-        return f"no option {given!r} before the command; there is: --debug, --help, --version"
-    near = difflib.get_close_matches(given.lower().replace("_", "-"), have, 1)
-    if near:
-        return f"no command {given!r}; did you mean {near[0]}? (see: hopcast --help)"
-    return f"no command {given!r}; there is: {', '.join(have) or 'none'}"
 
 
 def _laid_out(doc: str) -> str:

@@ -32,12 +32,12 @@ def command(
       hopcast check all_gather ring:8 --algorithm all
     """
     from hopcast.cli import _output
+    from hopcast.verbs import ask
     from hopcast.verbs.check import check_rows
 
-    result = check_rows(
+    q, where = ask.question(
         collective,
         o.one_cluster(cluster, on, nodes),
-        algorithm=algorithm,
         size=size,
         over=over,
         mesh=mesh,
@@ -46,5 +46,6 @@ def command(
         shift=shift,
         seed=seed,
     )
+    result = check_rows(q, algorithm, where.warnings)
     _output.show(result, format, context.obj)
     return 0 if all(row["valid"] for row in result.rows) else 1

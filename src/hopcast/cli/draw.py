@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopcast.cli import _options as o
+from hopcast.cli._usage import UsageError
 
 if TYPE_CHECKING:
     from hopcast.verbs.draw import Drawing
 
 
 WhatArgument = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="[COLLECTIVE]",
         help="A collective or schedule; left out, the cluster is drawn. Or a figure: pyramid.",
@@ -33,8 +34,21 @@ SweepOption = Annotated[
 StepsOption = Annotated[str | None, typer.Option("--steps", metavar="0,1,2", help="Steps to draw.")]
 
 
+_VIEWS = ("--route", "--cut", "--load", "--trees", "--sweep", "--steps")
+_OF_CLUSTER = {
+    "--route",
+    "--cut",
+    "--on",
+    "--nodes",
+    "--slow",
+    "--dead",
+    "--out",
+}  # without a collective, too
+
+
 def command(
-    what: WhatArgument,
+    context: typer.Context,
+    what: WhatArgument = None,
     cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="As v5e:4x4.")] = None,
     on: o.OnOption = None,
     nodes: o.NodesOption = None,
@@ -65,6 +79,7 @@ def command(
     Example:
       hopcast draw v5e:4x4 --route 3,3 0,0
       hopcast draw all_gather ring:8 --algorithm bidirectional_ring
+      hopcast draw all_reduce ring:8 --algorithm ring --steps 0,6,7
       hopcast draw all_to_all mesh:4x4 --load -o load.svg
       hopcast draw all_to_all mesh:4x4 --cut -o cut.svg
       hopcast draw all_reduce mesh:4x4 --algorithm tree_packing --size 1GiB --trees
@@ -73,12 +88,17 @@ def command(
     """
     from hopcast.verbs.draw import draw
 
-    if _draws_figure(what, cluster or on, out):
-        return
+    if what is None:
+        what, on = on, None
     place = o.one_cluster(cluster, on, nodes) if cluster is not None or on is not None else None
-    of_collective = bool(over or mesh or order or load or trees or steps or algorithm != "auto")
-    views = {"--load": load, "--cut": cut, "--trees": trees, "--sweep": sweep, "--steps": steps}
-    _fits(what, place, of_collective, {"--route": route, **views})
+    given = _given(context)
+    what = _one_picture(what, place, given, route)
+    if place is None and _is_figure(what):
+        _draw_figure(what, given, out)
+        return
+    if place is None:
+        _fits_alone(what, [key for key in given if key not in _OF_CLUSTER])
+        what = o.one_cluster(what, None, nodes)
     picture = draw(
         what,
         place,
@@ -102,30 +122,70 @@ def command(
     _put(picture, out)
 
 
-def _draws_figure(what: str, place: str | None, out: str | None) -> bool:
-    """Draw a figure of the atlas, if the word is one and no collective on a cluster is meant."""
-    if place is not None or not what.replace("_", "").isalnum():
+def _given(context: typer.Context) -> list[str]:
+    """The options that stand on the command line."""
+    options = [p for p in context.command.params if p.name and p.opts[0].startswith("-")]
+    sources = ((p.opts[0], context.get_parameter_source(p.name or "")) for p in options)
+    return [key for key, source in sources if source is not None and source.name == "COMMANDLINE"]
+
+
+def _one_picture(what: str | None, place: str | None, given: list[str], route: tuple[str, str] | None) -> str:
+    """What is drawn. A command line that says nothing to draw, or two things, is refused."""
+    views = [key for key in given if key in _VIEWS]
+    if len(views) > 1:
+        raise ValueError(f"{' and '.join(views)}: each is a picture of its own; leave all but one off")
+    if what is None:
+        lacks = "a cluster is" if set(given) <= _OF_CLUSTER else "a collective and a cluster are"
+        raise UsageError(f"{lacks} missing")
+    if place is not None and route is not None:
+        raise ValueError(f"a route is of a cluster alone: hopcast draw {place} --route {' '.join(route)}")
+    return what
+
+
+def _is_figure(what: str) -> bool:
+    """Whether a word is a figure of the atlas, and no collective.
+
+    Raises:
+        ValueError: for a slip of the pen.
+    """
+    if not what.replace("_", "").isalnum():
         return False
-    from hopcast.atlas import every, figure
-    from hopcast.atlas.text import drawing
+    import difflib
+
+    from hopcast.atlas import every
     from hopcast.question import is_collective
 
-    if is_collective(what) or what not in {f.id for f in every()}:
+    known = [figure.id for figure in every()]
+    near = difflib.get_close_matches(what, known, 1, 0.8)
+    if is_collective(what) or not near:
         return False
-    _put(drawing(figure(what)), out)
+    if near[0] != what:
+        raise ValueError(
+            f"{what!r} is no figure and no cluster; did you mean {near[0]}? (see: hopcast draw --help)"
+        )
     return True
 
 
-def _fits(what: str, place: str | None, of_collective: bool, views: dict[str, object]) -> None:
-    """Refuse options that this picture has no use for, and views that exclude each other."""
-    if place is None and of_collective:
-        raise ValueError(
-            f"{what!r} alone is a cluster; --over, --mesh, --algorithm, --load, --trees, --steps go with a "
-            "collective"
-        )
-    asked = [key for key, value in views.items() if value]
-    if len(asked) > 1:
-        raise ValueError(f"{' and '.join(asked)}: each is a picture of its own; leave all but one off")
+def _draw_figure(what: str, given: list[str], out: str | None) -> None:
+    """A figure of the atlas, as it stands there."""
+    from hopcast.atlas import figure
+    from hopcast.atlas.text import drawing
+
+    idle = [key for key in given if key != "--out"]
+    if idle:
+        raise ValueError(f"{what} is a figure of the atlas and takes no {' or '.join(idle)}")
+    _put(drawing(figure(what)), out)
+
+
+def _fits_alone(what: str, asked: list[str]) -> None:
+    """Refuse a collective without a cluster, and a cluster with options that are of a collective."""
+    from hopcast.question import is_collective
+    from hopcast.read.schedule import is_schedule
+
+    if is_collective(what) or is_schedule(what):
+        raise UsageError(f"{what!r} is drawn on a cluster, which is missing")
+    if asked:
+        raise UsageError(f"{' and '.join(asked)}: for a collective, and none stands before {what!r}")
 
 
 def _put(picture: "Drawing", out: str | None) -> None:

@@ -99,6 +99,31 @@ def arrange(schedule: Schedule, cluster: Cluster | None, vertices: Ints) -> Plan
     return plan
 
 
+def rank_names(group: Ints, cluster: Cluster | None) -> list[str]:
+    """Names of ranks, with their chips unless every rank is on the chip of its own number.
+
+    Args:
+        group: The chip of each rank.
+        cluster: Names chips.
+
+    >>> rank_names(np.array([0, 1]), None), rank_names(np.array([3, 1]), None)
+    (['rank 0', 'rank 1'], ['rank 0 on 3', 'rank 1 on 1'])
+    """
+    if np.array_equal(group, np.arange(len(group))):
+        return [f"rank {r}" for r in range(len(group))]
+    places = [str(v) if cluster is None else cluster.topology.place(v) for v in group.tolist()]
+    return [f"rank {r} on {place}" for r, place in enumerate(places)]
+
+
+def in_order(vertices: Ints) -> bool:
+    """Whether ranks go through the chips of a group in the order of the cluster.
+
+    >>> in_order(np.array([0, 4, 8])), in_order(np.array([4, 0, 8]))
+    (True, False)
+    """
+    return bool(np.all(np.diff(vertices) > 0))
+
+
 def _grid_axes(schedule: Schedule, cluster: Cluster | None) -> list[int]:
     """Axes of a grid along which the first group's ranks differ, if they fill a box of it; else none."""
     if cluster is None or not cluster.topology.is_grid:
@@ -114,11 +139,13 @@ def _row(schedule: Schedule, cluster: Cluster | None, axes: list[int], vertices:
     ranks = range(min(n, _MOST_ROW))
     holders = [*ranks, *range(n, min(len(vertices), n + 4))]
     closed = not axes or (cluster is not None and cluster.topology.axes[axes[0]].wraps)
-    names = {}
-    for h in holders:
-        vertex = int(vertices[h])
-        place = str(vertex) if cluster is None else cluster.topology.place(vertex)
-        names[h] = place if h >= n or "," in place else f"rank {place}"
+    places = {
+        h: str(v) if cluster is None else cluster.topology.place(v) for h, v in enumerate(vertices.tolist())
+    }
+    names = {h: places[h] for h in holders}
+    # Of ranks in order, coordinates or node and GPU say more: which rank it is one sees in the row.
+    if not in_order(vertices[:n]) or not all("," in places[h] for h in ranks):
+        names |= dict(zip(ranks, rank_names(vertices[:n], cluster), strict=False))
     plan = Plan({h: (i, 0) for i, h in enumerate(holders)}, names, False, (closed, False), len(ranks) == n)
     if n > len(ranks):
         plan.notes.append(
@@ -137,7 +164,8 @@ def _plane(schedule: Schedule, cluster: Cluster, axes: list[int]) -> Plan:
     side = _MOST_SIDE if schedule.ranks <= _MOST_SIDE**2 else _MOST_SIDE // 2
     seen = np.all(index[:, :2] < side, 1) & np.all(index[:, 2:] == 0, 1)
     shown = {int(h): (int(index[h, 0]), int(index[h, 1])) for h in np.flatnonzero(seen)}
-    names = {h: topology.place(int(schedule.groups[0][h])) for h in shown}
+    straight = in_order(schedule.groups[0])
+    names = {h: topology.place(int(schedule.groups[0][h])) if straight else str(h) for h in shown}
     full = [len(p) == topology.axes[a].length for p, a in zip(places, axes, strict=True)]
     closed = tuple(
         topology.axes[a].wraps and f and len(p) <= side
@@ -145,7 +173,8 @@ def _plane(schedule: Schedule, cluster: Cluster, axes: list[int]) -> Plan:
     )
     plan = Plan(shown, names, True, (closed[0], closed[1]), len(shown) == schedule.ranks)
     across, down = (topology.axes[a].name for a in axes[:2])
-    plan.notes.append(f"Ranks stand at their places: {across} across, {down} down.")
+    who = "Ranks stand at their places" if straight else "Numbers are ranks, each at the place of its chip"
+    plan.notes.append(f"{who}: {across} across, {down} down.")
     if len(shown) < schedule.ranks:
         plan.notes.append(
             f"{len(shown)} of {schedule.ranks:,} ranks are drawn; sends to and from the others are not."
@@ -194,7 +223,9 @@ def _columns(plan: Plan, schedule: Schedule, owner: Ints | None) -> None:
     for (r, k), chunks in _grouped(row // by_row, column // by_column):
         # a shard has one colour, and chunks that nobody owns have one each
         colour = r if owner is not None else int(chunks[0]) // (by_row * by_column)
-        name = str(int(chunks[0])) if not merged and not schedule.collective.reduces else ""
+        # On a plane cells are small, and numbers beside them may be ranks.
+        plain = not merged and not plan.flat and not schedule.collective.reduces
+        name = str(int(chunks[0])) if plain else ""
         plan.cells.append(Cell(r, k, chunks, colour, name))
     if not merged and not plan.flat and plan.high >= 10:
         word = "chunk" if single else "shard" if owner is not None else ""

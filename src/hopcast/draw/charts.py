@@ -10,11 +10,13 @@ import numpy as np
 from hopcast.ir.topology import Floats
 
 from . import theme
-from .boxes import Box, width
-from .geometry import Line
+from .boxes import Box, of_text, width
+from .geometry import Line, passes
 from .sketch import Sketch
 from .svg import BACK, BOXES, LINES, OVER
 from .topology import CLASSES, load_class
+
+_NAME = 9.5  # font size of the name of a curve
 
 
 @dataclass(frozen=True)
@@ -122,24 +124,37 @@ def plot(canvas: Sketch, box: Box, curves: Sequence[Curve], x: Scale, y: Scale, 
         canvas.text(box.left - 6, py + 3, y.show(value), size=9, cls="muted", anchor="end")
     canvas.text((box.left + box.right) / 2, box.bottom + 31, x.name, size=10)
     canvas.text(box.left, box.top - 8, y.name if not title else f"{title}: {y.name}", size=10, anchor="start")
+    lines = [tuple(point(a, b) for a, b in zip(c.xs, c.ys, strict=True)) for c in curves]
     ends = []
-    for i, curve in enumerate(curves):
+    for i, (curve, line) in enumerate(zip(curves, lines, strict=True)):
         kind = theme.route_number(curve.kind or i)
-        line: Line = tuple(point(a, b) for a, b in zip(curve.xs, curve.ys, strict=True))
         canvas.line(line, f"r{kind}", width=2.2, layer=LINES)
         for k in curve.marks:
             px, py = line[k]
             canvas.rect(Box(px - 3, py - 3, px + 3, py + 3), f"h{kind}", round_by=3, layer=OVER)
         if line[-1][0] < box.right - 1:
-            canvas.text(line[-1][0] + 7, line[-1][1] + 3.3, curve.name, size=9.5, anchor="start")
+            _name_inside(canvas, box, curve.name, line, [*lines[:i], *lines[i + 1 :]])
         else:
             ends.append((line[-1][1], curve.name, kind))
     _names(canvas, box, ends)
 
 
+def _name_inside(canvas: Sketch, box: Box, name: str, line: Line, others: Sequence[Line]) -> None:
+    """The name of a curve that ends within the chart: to its right, or where no curve runs through it."""
+    x, y = line[-1]
+    places = [(x + 7, y + 3.3, "start"), (x - 7, y + 3.3, "end"), (x, y - 9, "middle"), (x - 7, y - 9, "end")]
+
+    def clear(place: tuple[float, float, str]) -> bool:
+        said = of_text(place[0], place[1], name, _NAME, place[2]).grown(1)
+        return box.holds(said) and not any(passes(other, said) for other in [*others, line])
+
+    px, py, anchor = next(filter(clear, places), places[0])
+    canvas.text(px, py, name, size=_NAME, anchor=anchor)
+
+
 def _names(canvas: Sketch, box: Box, ends: list[tuple[float, str, int]]) -> None:
     """Names of the curves at the right, moved apart, with a leader and a sample of the line."""
-    gap, size = 15.0, 9.5
+    gap = 15.0
     order = sorted(ends)
     ys: list[float] = []
     for at, _, _ in order:
@@ -150,7 +165,7 @@ def _names(canvas: Sketch, box: Box, ends: list[tuple[float, str, int]]) -> None
         ys[i] = min(ys[i], limit) if over else ys[i]
     for (at, name, kind), y in zip(order, ys, strict=True):
         canvas.line(((box.right + 1, at), (box.right + 14, y), (box.right + 36, y)), f"r{kind}", width=2.0)
-        canvas.text(box.right + 41, y + 3.3, name, size=size, anchor="start")
+        canvas.text(box.right + 41, y + 3.3, name, size=_NAME, anchor="start")
 
 
 def bars(

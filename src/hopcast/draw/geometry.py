@@ -58,6 +58,36 @@ def between(line: Line, first: Box | None, last: Box | None, gap: float = 0.0) -
     return out if last is None else leave(out[::-1], last, gap)[::-1]
 
 
+def passes(line: Sequence[Point], box: Box) -> bool:
+    """Whether a line goes through a box.
+
+    >>> passes(((0, 0), (10, 10)), Box(4, 3, 6, 4)), passes(((0, 0), (10, 10)), Box(6, 2, 8, 5))
+    (False, False)
+    >>> passes(((0, 0), (10, 10)), Box(4, 3, 6, 5))
+    True
+    """
+    return any(_enters(a, b, box) for a, b in itertools.pairwise(line))
+
+
+def _enters(a: Point, b: Point, box: Box) -> bool:
+    """Whether a straight piece has a point inside: its parts between the pairs of sides have one in common.
+
+    Source: Liang and Barsky 1984, doi:10.1145/357332.357333.
+    """
+    first, last = 0.0, 1.0
+    for start, way, low, high in (
+        (a[0], b[0] - a[0], box.left, box.right),
+        (a[1], b[1] - a[1], box.top, box.bottom),
+    ):
+        if way == 0:
+            if not low < start < high:
+                return False
+            continue
+        near, far = sorted(((low - start) / way, (high - start) / way))
+        first, last = max(first, near), min(last, far)
+    return first < last
+
+
 def shorten(line: Line, by: float) -> Line:
     """The line without its last bit, which an arrowhead covers."""
     a, b = line[-2], line[-1]

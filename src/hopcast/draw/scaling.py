@@ -16,7 +16,10 @@ _COLUMNS = 3
 Rows = Sequence[Mapping[str, Any]]
 
 
-def scaling_svg(results: Mapping[str, Any], *, what: str = "cpu_s", title: str = "Time over ranks") -> str:
+def scaling_svg(
+    results: Mapping[str, Any], *, what: str = "cpu_s", title: str = "Time over ranks",
+    notes: Sequence[str] = (),
+) -> str:  # fmt: skip
     """Charts of seconds over ranks, both in equal factors, side by side.
 
     Args:
@@ -25,6 +28,7 @@ def scaling_svg(results: Mapping[str, Any], *, what: str = "cpu_s", title: str =
             ``date``, ``machine`` and ``versions``, which stand above the charts.
         what: Whose seconds: ``cpu_s`` of the whole process, ``wall_s`` or ``inside_s``.
         title: Headline.
+        notes: Sentences below, before those on crosses.
 
     Returns:
         An SVG file that stands alone.
@@ -51,8 +55,8 @@ def scaling_svg(results: Mapping[str, Any], *, what: str = "cpu_s", title: str =
         left, top = 60 + column * _APART, row * (_HIGH + 84)
         _chart(canvas, Box(left, top, left + _WIDE, top + _HIGH), _of(rows, section), what, up, tools)
         canvas.text(left, top - 8, section, size=11, cls="bold", anchor="start")
-    notes = [f"{_MEANS.get(what, what)}, median of several runs; the same schedules on the same machine."]
-    return canvas.finish(title, _measured_on(results), [*notes, *_stopped(rows, what)])
+    means = f"{_MEANS.get(what, what)} over ranks, both in equal factors; the median of several runs."
+    return canvas.finish(title, _measured_on(results), [means, *notes, *_stopped(rows, what)])
 
 
 _MEANS = {
@@ -65,11 +69,11 @@ _MEANS = {
 def _measured_on(results: Mapping[str, Any]) -> str:
     """Date, machine and versions in a line."""
     machine, versions = results.get("machine", {}), results.get("versions", {})
-    said = [str(results.get("date", ""))]
+    said = [f"Measured {results['date']}"] if results.get("date") else []
     if machine:
         said.append(f"{machine['cores']} cores of {machine['cpu']}, {machine['memory_GiB']:g} GiB")
     said += [f"{name} {version}" for name, version in versions.items() if version]
-    return "; ".join(s for s in said if s)
+    return "; ".join(said)
 
 
 def _of(rows: Rows, section: str) -> Rows:
@@ -102,10 +106,12 @@ def _chart(canvas: Sketch, box: Box, rows: Rows, what: str, up: Scale, tools: Se
 
 
 def _stopped(rows: Rows, what: str) -> list[str]:
-    """Who was stopped first where, and why."""
+    """Why who was stopped first where, a sentence for each reason."""
     first: dict[tuple[str, str], Mapping[str, Any]] = {}
     for row in sorted(rows, key=lambda r: int(r["ranks"])):
         if not row.get(what):
             first.setdefault((row["tool"], row["section"]), row)
-    said = [f"{t} at {int(r['ranks']):,} ranks of {s} ({r['note']})" for (t, s), r in first.items()]
-    return [f"A cross is where one was stopped: {'; '.join(said)}."] if said else []
+    said: dict[str, list[str]] = {}
+    for (tool, section), row in first.items():
+        said.setdefault(row["note"], []).append(f"{tool} at {int(row['ranks']):,} ranks of {section}")
+    return [f"A cross is where one was stopped ({why}): {'; '.join(who)}." for why, who in said.items()]

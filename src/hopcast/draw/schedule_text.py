@@ -4,11 +4,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import ALL
 from hopcast.ir.schedule import REDUCE, Schedule, Sends
 from hopcast.ir.topology import Bools, Ints
 
-from .arrange import part_of
+from .arrange import part_of, rank_names
 from .history import Frame, History, history, progress, thinned
 from .schedule import describe
 
@@ -19,11 +20,14 @@ _WIDEST, _SEND_LINES = 100, 3
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def schedule_text(schedule: Schedule, *, steps: Iterable[int] | None = None) -> str:
+def schedule_text(
+    schedule: Schedule, cluster: Cluster | None = None, *, steps: Iterable[int] | None = None
+) -> str:
     """A schedule step by step, as text.
 
     Args:
         schedule: On the ranks of a cluster; its first group is drawn.
+        cluster: Where it runs; it names the chips of ranks.
         steps: Step numbers to draw, as in the schedule's column, -1 being the start; by default all, or where
             they are many 8 to 24 of them.
 
@@ -57,7 +61,8 @@ def schedule_text(schedule: Schedule, *, steps: Iterable[int] | None = None) -> 
     )
     n, cells = schedule.ranks, _Cells(schedule, story)
     shown = [*range(min(n, _MOST_RANKS)), *range(n, min(len(story.vertices), n + 4))]
-    names = [f"rank {story.vertices[h]}" if h < n else f"vertex {story.vertices[h]}" for h in shown]
+    ranks = rank_names(story.vertices[:n], cluster)
+    names = [ranks[h] if h < n else f"vertex {story.vertices[h]}" for h in shown]
     body = _table(story, schedule, cells, shown, names)
     head = f"{schedule.collective.name} by {schedule.algorithm}: {describe(schedule)}"
     notes = [cells.legend(), *_notes(schedule, story, len(shown))]
@@ -173,15 +178,16 @@ class _Cells:
 
 
 def _sends(rows: Sends, vertices: Ints, schedule: Schedule) -> list[str]:
-    """Sends lane by lane, as many as have room."""
+    """Sends lane by lane, as many as have room, between ranks and vertices that are none."""
     lines: list[str] = []
+    name = [*range(schedule.ranks), *vertices[schedule.ranks :].tolist()]
     for lane in np.unique(rows.lane).tolist():
         words = []
         for i in np.flatnonzero(rows.lane == lane).tolist():
             first, last = int(rows.chunk[i]), (int(rows.chunk[i]) + int(rows.count[i]) - 1) % schedule.chunks
             chunk = str(first) if first == last else f"{first}-{last}"
             arrow = "+>" if rows.op[i] == REDUCE else ">"
-            words.append(f"{vertices[rows.src[i]]}{arrow}{vertices[rows.dst[i]]}[{chunk}]")
+            words.append(f"{name[rows.src[i]]}{arrow}{name[rows.dst[i]]}[{chunk}]")
         lead = f"lane {lane}: " if schedule.lanes > 1 else ""
         lines += _packed(lead, words)
     return lines

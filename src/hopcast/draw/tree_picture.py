@@ -20,6 +20,7 @@ MOST_PANELS = 16
 _WIDEST = 1120.0
 _APART, _LEAST = 4.6, 3.2  # from the middle of one strand to the next
 _CLEAR = (26.0, 44.0)  # of a panel: room at its sides and above
+_NAME, _WIDEST_NAME = 8.0, 60.0  # of a chip in a tree that is drawn level by level: font size, most room
 
 
 def colour(tree: int) -> str:
@@ -81,7 +82,7 @@ def trees_svg(cluster: Cluster, found: Sequence[Tree], *, title: str = "", capti
     notes = [caption] if caption else []
     notes += [
         _what(found),
-        *(() if flat else ("Numbers are ranks.",)),
+        *(() if flat else ("Names in the panels are chips, not ranks.",)),
         *_loads(found, used, direct),
         *(plan.notes if direct else []),
     ]
@@ -159,7 +160,9 @@ def _panels(
     canvas: Sketch, plan: Layout, topology: Topology, shown: Sequence[Tree], flat: bool, right: float
 ) -> None:
     """A panel for each tree, beside what is there or below it."""
-    drawn = [_places(plan, tree, flat) for tree in shown]
+    names = _names(topology, shown)
+    room_each = max(22.0, *(width(name, _NAME) + 8 for name in names.values()))
+    drawn = [_places(plan, tree, flat, room_each) for tree in shown]
     xs = [x for at in drawn for x, _ in at.values()]
     ys = [y for at in drawn for _, y in at.values()]
     left, top = min(xs), min(ys)
@@ -181,14 +184,22 @@ def _panels(
         canvas.text(x + 12, y + 18, _root(topology, tree), size=11, cls="bold", anchor="start")
         canvas.text(x + wide - 12, y + 18, part(tree.share), size=9.5, cls="muted", anchor="end")
         moved = {v: (px - left + x + inset, py - top + y + _CLEAR[1]) for v, (px, py) in at.items()}
-        _one(canvas, topology, tree, moved, k, flat)
+        _one(canvas, topology, tree, moved, k, {} if flat else names, room_each)
 
 
 def _root(topology: Topology, tree: Tree) -> str:
     return f"root {topology.place(tree.root)}"
 
 
-def _places(plan: Layout, tree: Tree, flat: bool) -> dict[int, Point]:
+def _names(topology: Topology, shown: Sequence[Tree]) -> dict[int, str]:
+    """Of the vertices of trees: their places, or their numbers where one of those is too long."""
+    there = sorted({v for tree in shown for v in (tree.root, *(child for child, _ in tree.parent))})
+    places = {v: topology.place(v) for v in there}
+    short = all(width(place, _NAME) <= _WIDEST_NAME for place in places.values())
+    return places if short else {v: str(v) for v in there}
+
+
+def _places(plan: Layout, tree: Tree, flat: bool, room: float) -> dict[int, Point]:
     """Where the vertices of a tree are in its panel: as on the network, smaller, or level by level."""
     if flat:
         return {v: (x * 0.42, y * 0.42) for v, (x, y) in enumerate(map(centre, plan.boxes))}
@@ -206,7 +217,7 @@ def _places(plan: Layout, tree: Tree, flat: bool) -> dict[int, Point]:
             across[v] = sum(mine) / len(mine)
         else:
             across[v] = free
-            free -= 26.0
+            free -= room + 4
     return {v: (across[v], 34.0 * level[v]) for v in level}
 
 
@@ -220,10 +231,13 @@ def _depth_first(root: int, kids: dict[int, list[int]]) -> list[int]:
     return order
 
 
-def _one(canvas: Sketch, topology: Topology, tree: Tree, at: dict[int, Point], k: int, flat: bool) -> None:
-    """One tree: idle cables, its edges, its chips and its root."""
-    size = 15.0 if flat else 22.0
-    boxes = {v: around(x, y, size, size if flat else 16.0) for v, (x, y) in at.items()}
+def _one(
+    canvas: Sketch, topology: Topology, tree: Tree, at: dict[int, Point], k: int, names: dict[int, str],
+    room: float,
+) -> None:  # fmt: skip
+    """One tree: idle cables, its edges, its chips and its root. On a plane chips have places and no names."""
+    flat = not names
+    boxes = {v: around(x, y, *((15.0, 15.0) if flat else (room, 16.0))) for v, (x, y) in at.items()}
     if flat:
         for a, b in zip(topology.src.tolist(), topology.dst.tolist(), strict=True):
             if a < b and topology.coords[a].tolist() != topology.coords[b].tolist() and _next(topology, a, b):
@@ -241,7 +255,7 @@ def _one(canvas: Sketch, topology: Topology, tree: Tree, at: dict[int, Point], k
         else:
             canvas.rect(box, "chip", round_by=3, layer=BOXES)
             if not flat:
-                canvas.middle_text(box, str(v), size=8.0)
+                canvas.middle_text(box, names[v], size=_NAME)
 
 
 def _next(topology: Topology, a: int, b: int) -> bool:

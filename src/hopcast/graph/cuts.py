@@ -130,8 +130,8 @@ def _intervals(topology: Topology, a: int, anywhere: bool) -> list[Bools]:
     even = np.linspace(0, length - 1, min(length, _STARTS)).astype(int)
     chosen = np.union1d(np.argsort(weight, kind="stable")[:_STARTS], even)
     found = {}
-    for start, size in itertools.product(chosen, range(1, half + 1)):
-        if (start + size) % length in chosen and (axis.wraps or start + size <= length):
+    for start, size in ((b, s) for b in chosen for s in np.sort((chosen - b) % length)):
+        if 1 <= size <= half and (axis.wraps or start + size <= length):
             inside = (at - start) % length < size
             found[inside.tobytes()] = inside
     return sorted(found.values(), key=lambda i: int(i.sum()))

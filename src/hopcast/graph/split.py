@@ -24,6 +24,7 @@ import numpy.typing as npt
 from hopcast.ir.topology import Bools, Floats
 
 from . import dinic
+from .branchings import most
 from .optimum import rate_between
 
 Longs = npt.NDArray[np.int64]
@@ -31,6 +32,7 @@ Path = tuple[int, ...]  # links one after the other
 _ENDLESS = 2**61
 _BALANCING = 100  # rounds, each of which brings rows and columns closer to their sums
 _WAYS = ("near", "even", "safe")
+_EVEN_WAYS = _WAYS[:2]  # where one rank is the root, what is safe for all of them is more than is needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class Direct:
     Shapes: k routes.
 
     Attributes:
-        rate: What every rank can send to all others, in units of capacity.
+        rate: What every rank (of a broadcast: the root) can send to all others, in units of capacity.
         tail, head: ``int64[k]``, ranks.
         capacity: ``int64[k]``; all routes together use no link beyond its capacity.
         routes: Their links.
@@ -108,13 +110,46 @@ def direct(network: Network, wanted: Fraction) -> Direct:
     return best
 
 
+def direct_from(network: Network, root: int, wanted: int) -> Direct:
+    """The routes as links, for a broadcast: the rate is what one rank can send to all others.
+
+    Args:
+        network: With switches, or without.
+        root: A rank.
+        wanted: The rate that is enough.
+
+    Cost: a flow for each rank, and way of sharing out switches.
+
+    >>> star = Network(3, 4, np.array([0, 1, 2, 3, 3, 3]), np.array([3, 3, 3, 0, 1, 2]), np.full(6, 2),
+    ...                [(a, 3 + b) for a in range(3) for b in range(3) if a != b], np.arange(3)[:, None])
+    >>> direct_from(star, 0, 2).rate
+    Fraction(2, 1)
+    """
+    best: Direct | None = None
+    for way in _EVEN_WAYS if network.vertices > network.ranks else _EVEN_WAYS[:1]:
+        found = _direct(network, _bypassed(network, way, 0))
+        rate = most(network.ranks, network.ranks, found.tail, found.head, found.capacity, root)
+        if best is None or rate > best.rate:
+            best = replace(found, rate=Fraction(rate))
+        if best.rate >= wanted:
+            break
+    assert best is not None
+    return best
+
+
 def _rated(network: Network, carried: dict[Path, int]) -> Direct:
-    """What is left of a network when all that passes switches bypasses them."""
+    """The direct links and their rate."""
+    found = _direct(network, carried)
+    return replace(found, rate=rate_between(network.ranks, found.tail, found.head, found.capacity))
+
+
+def _direct(network: Network, carried: dict[Path, int]) -> Direct:
+    """What is left of a network when all that passes switches bypasses them; its rate is not known yet."""
     routes = sorted(path for path, amount in carried.items() if amount)
     tail = np.array([network.tail[path[0]] for path in routes], np.int64)
     head = np.array([network.head[path[-1]] for path in routes], np.int64)
     capacity = np.array([carried[path] for path in routes], np.int64)
-    return Direct(rate_between(network.ranks, tail, head, capacity), tail, head, capacity, routes)
+    return Direct(Fraction(0), tail, head, capacity, routes)
 
 
 def _bypassed(network: Network, way: str, count: int) -> dict[Path, int]:

@@ -100,7 +100,7 @@ def _add_runs(edges: Hashes, rows: Sends, mark: Hashes) -> None:
     over = np.flatnonzero(last > chunks)
     np.add.at(edges, rows.chunk, mark)
     np.subtract.at(edges, np.minimum(last, chunks), mark)
-    edges[0] += mark[over].sum(dtype=np.uint64)
+    edges[:1] += mark[over].sum(dtype=np.uint64)  # of arrays: a scalar that wraps warns
     np.subtract.at(edges, last[over] - chunks, mark[over])
 
 

@@ -250,8 +250,11 @@ def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
             start[k, j] = max(after, start[k - 1, j] + lengths[j] if k else 0)
     chunks = phases[0].chunks
     lane = np.concatenate([[0], np.cumsum([p.lanes for p in phases])[:-1]])
-    where = [np.tile(column, pieces) for column in (head.origin, last.goal)]
-    whole = Collective(name, head.ranks, where[0], where[1], head.root, head.shift)
+    if pieces == 1 and head is last:
+        whole = head  # without looking at its chunks, which may be very many
+    else:
+        where = [np.tile(column, pieces) for column in (head.origin, last.goal)]
+        whole = Collective(name, head.ranks, where[0], where[1], head.root, head.shift)
     share = phases[0].share
     parts = None if share is None else np.tile(share / pieces, pieces)
 
@@ -279,7 +282,7 @@ def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
         lanes=sum(p.lanes for p in phases),
         pattern=pattern,
         vertices=max(p.vertices for p in phases),
-        orbit=None,
+        orbit=orbits.pipelined(phases, start, lane),
         _ends=[],
     )
 
@@ -297,9 +300,12 @@ def lay(schedule: Schedule, groups: Ints, vertices: int, hubs: Ints | None = Non
     """
     known = hubs is not None and hubs.shape[1] > 0
     where = np.concatenate([groups, hubs], 1) if known and hubs is not None else groups
+    stays = np.array_equal(where, np.arange(where.shape[1])[None])
 
     def make(i: int) -> Sends:
         rows = schedule.make(i)
+        if stays:
+            return rows
         times = len(groups)
         return Sends(
             where[:, rows.src].ravel(),

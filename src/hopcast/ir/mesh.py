@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hopcast.names import InputError, unknown
 
-from . import hubs
+from . import hubs, ports
 from .cluster import Cluster
 from .group import Group
 from .topology import Axis, Ints, Topology
@@ -97,9 +96,11 @@ def logical(cluster: Cluster, axes: Sequence[tuple[str, int]], order: str = "") 
     if len(set(names)) < len(names):
         raise InputError(f"mesh {_spell(axes)} names an axis twice")
     if math.prod(shape) != topology.chips:
+        devices = cluster.facts.get("devices", topology.chips)
+        cores = "" if devices != math.prod(shape) else f"; with ranks=cores it has {devices}"
         raise InputError(
             f"mesh {_spell(axes)} has {math.prod(shape)} ranks and {cluster.name} has {topology.chips}; "
-            "they must be equal"
+            f"they must be equal{cores}"
         )
     order = order or ("jax" if cluster.library == "xla" else "row")
     if order == "jax":
@@ -158,7 +159,10 @@ def _spell(axes: Sequence[tuple[str, int]]) -> str:
 def _jax_order(topology: Topology, names: tuple[str, ...], shape: tuple[int, ...], spelled: str) -> Mesh:
     """Logical axes, last first, each take whole physical axes whose product they are; more axes before fewer.
 
-    Source: jax/_src/mesh_utils.py, _create_device_mesh_for_nd_torus (read 2026-11).
+    Of as many axes it takes those with the cores of a chip first, which are joined fastest.
+
+    Source: jax/_src/mesh_utils.py, _create_device_mesh_for_nd_torus (read 2026-11); cores first: jax-ml/jax
+    pull 39340.
     """
     free: dict[int, int] = dict(enumerate(topology.shape))
     taken: dict[int, tuple[int, ...]] = {}
@@ -167,7 +171,10 @@ def _jax_order(topology: Topology, names: tuple[str, ...], shape: tuple[int, ...
             c for k in range(len(topology.shape), 0, -1) for c in itertools.combinations(sorted(free), k)
         ]
         # Axes of several slices are outermost (create_hybrid_device_mesh of the same file).
-        choices.sort(key=lambda c: any(topology.axes[a].switched for a in c))
+        kinds = {c: [topology.axes[a] for a in c] for c in choices}
+        choices.sort(
+            key=lambda c: (any(a.switched for a in kinds[c]), -len(c), not any(a.inner for a in kinds[c]))
+        )
         fit = next(
             (c for c in choices if math.prod(free[a] for a in c) == shape[i]), () if shape[i] == 1 else None
         )
@@ -254,33 +261,43 @@ def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) ->
     if any(p is None for p in parts):
         axes = (Axis(named, all_groups.shape[1], False, topology.port.size == 0),)
         return Group(axes, axes[0].switched, (0.0,), (hop,), all_groups, False, duplex, cluster.name)
-    switched = [i for i in inside if any(topology.axes[f.axis].switched for f in mesh.factors[i] or ())]
-    if not switched:
-        flat = [q for i in inside for q in _grid_axes(cluster, mesh, i) if q[0].length > 1]
-        flat = flat or [(Axis(mesh.names[inside[0]], 1, False), 1.0, 0.0, True)]
-        lines, bandwidth, latency, apart = zip(*flat, strict=True)
-        return Group(lines, False, bandwidth, latency, all_groups, all(apart), duplex, cluster.name)
+    over = {i: [topology.axes[f.axis] for f in mesh.factors[i] or ()] for i in inside}
+    switched = [i for i in inside if any(a.switched for a in over[i])]
+    cores = [i for i in inside if any(a.inner for a in over[i])]
+    between = [i for i in inside if i not in switched and i not in cores]
+    if not switched and (not cores or sum(map(len, over.values())) == 1):
+        return _grid_group(cluster, mesh, inside, all_groups)
     axes = (Axis(named, all_groups.shape[1], False, True),)
     if len(inside) == 1 and len(parts[0] or ()) == 1:
         (part,) = parts[0] or ()
         # Where ranks do not meet in one switch of their own, routes share links and a port tells no time.
-        rate, crossing = _star(topology, part.axis, all_groups)
+        rate, crossing = ports.star(topology, part.axis, all_groups)
         able = hubs.ability(cluster, part.axis)
         met = hubs.trunk(topology, part.axis, all_groups) if rate > 0 or able else None
         if rate == 0:
-            rate, crossing = _tree(topology, part.axis, all_groups) or (rate, crossing)
+            rate, crossing = ports.tree(topology, part.axis, all_groups) or (rate, crossing)
         one = Group(axes, True, (rate,), (crossing,), all_groups, rate > 0, duplex, cluster.name)
         return one if met is None else replace(one, hubs=met[0], above=met[1], ability=able)
     if any(len(p or ()) > 1 for p in parts):
         split, first = _one_part_each(mesh)
         return _group(cluster, split, [k for i in inside for k in range(first[i], first[i + 1])], all_groups)
-    levels = [[i] for i in switched] + (
-        [[i for i in inside if i not in switched]] if len(switched) < len(inside) else []
-    )
+    levels = [[i] for i in switched] + [part for part in (between, cores) if part]
     found = tuple(group(cluster, mesh, [mesh.names[i] for i in level]) for level in levels)
-    ordered = _outer_first(mesh, all_groups, inside, [i for level in levels for i in level])
+    order = [i for level in levels for i in level]
+    ordered = _outer_first(mesh, all_groups, inside, order)
+    if not switched:
+        return replace(_grid_group(cluster, mesh, order, ordered), levels=found)
     switches = hubs.of_levels(found, ordered)
     return Group(axes, True, (0.0,), (2 * hop,), ordered, False, duplex, cluster.name, found, switches)
+
+
+def _grid_group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) -> Group:
+    """The group over logical axes that lie along lines of a grid."""
+    flat = [q for i in inside for q in _grid_axes(cluster, mesh, i) if q[0].length > 1]
+    flat = flat or [(Axis(mesh.names[inside[0]], 1, False), 1.0, 0.0, True)]
+    lines, bandwidth, latency, apart = zip(*flat, strict=True)
+    duplex = not cluster.topology.half_duplex
+    return Group(lines, False, bandwidth, latency, all_groups, all(apart), duplex, cluster.name)
 
 
 def _one_part_each(mesh: Mesh) -> tuple[Mesh, list[int]]:
@@ -324,64 +341,7 @@ def _grid_axes(cluster: Cluster, mesh: Mesh, i: int) -> list[tuple[Axis, float, 
         name = axis.name if mesh.names[i] == axis.name or len(factors) > 1 else mesh.names[i]
         # Closed forms hold where what is half way round an even axis goes half each way.
         lopsided = forward and closed and f.length % 2 == 0
-        rate = 0.0 if twisted or lopsided else _rate(topology.bandwidth[links])
+        rate = 0.0 if twisted or lopsided else ports.rate(topology.bandwidth[links])
         apart = f.stride == 1 and bool((np.count_nonzero(across, axis=1) == 1).all())
-        found.append((Axis(name, f.length, closed), rate, latency, apart))
+        found.append((Axis(name, f.length, closed, inner=axis.inner), rate, latency, apart))
     return found
-
-
-def _star(topology: Topology, axis: int, groups: Ints) -> tuple[float, float]:
-    """Rate of a port and latency of a crossing, where every group has a switch of its own; else rate 0.
-
-    Each rank has one cable on this axis, all cables of a group end in one switch, and no two groups share
-    one.
-    """
-    # Links between switches are no ports: ranks that meet in one switch do not cross them.
-    at_chips = np.minimum(topology.src, topology.dst) < topology.chips
-    links = np.flatnonzero((topology.axis == axis) & at_chips)
-    src, dst = topology.src[links], topology.dst[links]
-    hop = 2 * float(topology.latency[links].max(initial=0.0))
-    up = src < topology.chips
-    centre = np.full(topology.chips, -1)
-    centre[src[up]] = dst[up]
-    alone = np.array_equal(np.sort(src[up]), np.sort(dst[~up])) and len(np.unique(src[up])) == up.sum()
-    at = centre[groups]
-    own = alone and bool((at == at[:, :1]).all()) and len(np.unique(at[:, 0])) == len(groups)
-    alike = own and bool((at >= topology.chips).all()) and np.ptp(topology.latency[links]) == 0
-    return (_rate(topology.bandwidth[links]) if alike else 0.0), hop
-
-
-def _tree(topology: Topology, axis: int, groups: Ints) -> tuple[float, float] | None:
-    """The same where ranks of a group are each in a machine that alike groups share, all on one switch.
-
-    All groups do the same at the same time, so each has its part of a machine's cable: a machine holds one
-    rank of each of some groups, and all ranks of these groups are together in machines.
-    """
-    links = np.flatnonzero(topology.axis == axis)
-    src, dst = topology.src[links], topology.dst[links]
-    from_chip, to_chip = src < topology.chips, dst < topology.chips
-    tiers = [from_chip, to_chip, ~from_chip & ~to_chip & (src < dst), ~from_chip & ~to_chip & (src > dst)]
-    above = np.full(topology.vertices, -1)
-    above[src[tiers[0]]], above[src[tiers[2]]] = dst[tiers[0]], dst[tiers[2]]
-    machines = np.unique(above[: topology.chips])
-    ends = [np.arange(topology.chips)] * 2 + [machines] * 2
-    own = [np.sort(v) for v in (src[tiers[0]], dst[tiers[1]], src[tiers[2]], dst[tiers[3]])]
-    if not all(map(np.array_equal, ends, own)) or machines[0] < 0 or np.ptp(above[machines]) > 0:
-        return None
-    at = above[groups]
-    _, together = np.unique(at[:, 0], return_inverse=True)
-    first = np.unique(together, return_index=True)[1]
-    shared = np.bincount(together)
-    apart = bool((np.diff(np.sort(at[first].ravel())) > 0).all())
-    if not apart or np.ptp(shared) > 0 or not np.array_equal(at, at[first][together]):
-        return None
-    rates = [_rate(topology.bandwidth[links[t]]) for t in tiers]
-    if rates[0] != rates[1] or rates[2] != rates[3] or any(np.ptp(topology.latency[links[t]]) for t in tiers):
-        return None
-    crossing = sum(float(topology.latency[links[t]][0]) for t in tiers)
-    return min(rates[0], rates[2] / int(shared[0])), crossing
-
-
-def _rate(bandwidth: npt.NDArray[np.float64]) -> float:
-    """The bandwidth of links that are alike, else 0."""
-    return float(bandwidth[0]) if len(bandwidth) and np.all(bandwidth == bandwidth[0]) else 0.0

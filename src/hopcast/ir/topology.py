@@ -22,12 +22,14 @@ class Axis:
         wraps: Whether the last chip has a link to the first. An axis of length 2 is one cable and never
             wraps.
         switched: Whether its chips meet in switches instead of being joined in a line.
+        inner: Whether it goes over the cores of one chip, where each is a rank.
     """
 
     name: str
     length: int
     wraps: bool
     switched: bool = False
+    inner: bool = False
 
     @property
     def ports(self) -> int:

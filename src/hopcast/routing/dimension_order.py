@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hopcast.ir.topology import Floats, Ints, Topology
+from hopcast.ir.topology import Bools, Floats, Ints, Topology
 
 from . import Routes, assemble, shortest
 
@@ -22,6 +22,21 @@ def routes(topology: Topology, src: Ints, dst: Ints, split: bool = True) -> Rout
     """Minimal routes, x first; pairs that a dead link cuts take a shortest way round it.
 
     Without ``split``, what is exactly half way round goes up, whole.
+    """
+    pair, weight, steps, up = pieces(topology, src, dst, split)
+    found = _links(topology, src[pair], dst[pair], steps, up)
+    hops = sum(steps, np.zeros(len(pair), np.int64)).astype(np.int64)
+    return around(topology, assemble(topology, pair, weight, hops, found), src, dst)
+
+
+def pieces(
+    topology: Topology, src: Ints, dst: Ints, split: bool = True
+) -> tuple[Longs, Floats, list[Longs], list[Bools]]:
+    """How many links up or down each axis, for each piece of each pair; dead links count too.
+
+    Returns:
+        ``[p]`` each: the pair that a piece serves, ascending; its part of the bytes; and for each axis the
+        number of links and whether they lead up.
     """
     pair = np.arange(len(src))
     weight = np.ones(len(src))
@@ -46,15 +61,10 @@ def routes(topology: Topology, src: Ints, dst: Ints, split: bool = True) -> Rout
             np.concatenate([up[-1], np.zeros(len(twice), bool)])
         ]
     order = np.argsort(pair, kind="stable")
-    pair, weight = pair[order], weight[order]
-    found = _links(topology, src[pair], dst[pair], [s[order] for s in steps], [u[order] for u in up])
-    hops = sum((s[order] for s in steps), np.zeros(len(pair), np.int64)).astype(np.int64)
-    return around(topology, assemble(topology, pair, weight, hops, found), src, dst)
+    return pair[order], weight[order], [s[order] for s in steps], [u[order] for u in up]
 
 
-def _links(
-    topology: Topology, src: Ints, dst: Ints, steps: list[Longs], up: list[npt.NDArray[np.bool_]]
-) -> Ints:
+def _links(topology: Topology, src: Ints, dst: Ints, steps: list[Longs], up: list[Bools]) -> Ints:
     """Links of all pieces, one after the other: int32[sum of hops]."""
     hops = sum(steps, np.zeros(len(src), np.int64))
     first = np.concatenate([[0], np.cumsum(hops)])[:-1]

@@ -118,6 +118,23 @@ def finish(topology: Topology, src: Ints, dst: Ints, ways: Longs, lost: Bools) -
     return dimension_order.around(topology, found, src, dst)
 
 
+def is_plain(topology: Topology) -> bool:
+    """Whether each pair of chips has one way by the rule, so that none is searched for.
+
+    Chips of a node are all on its switch or all joined, and what is above nodes is one tree.
+    """
+    t, n, src, dst = tables(topology), topology.chips, topology.src, topology.dst
+    beside = (topology.axis == len(topology.axes) - 1) & (src < n) & (dst < n)
+    joined = np.bincount(src[beside], minlength=n) == np.bincount(t.node)[t.node] - 1
+    if not (joined.all() or np.all((t.into >= 0) & (t.out >= 0))):
+        return False
+    top = int(t.tier.max(initial=0))
+    lower = (t.tier >= 0) & (t.tier < top)
+    risen = np.bincount(src[t.rises], minlength=topology.vertices)
+    one = int((t.tier == top).sum()) == 1 or len(np.unique(t.node)) == 1
+    return one and bool(np.all(risen[lower] == 1))
+
+
 def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
     """One route for each pair.
 
@@ -140,7 +157,23 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
         row, going, coming = row[known], going[known], coming[known]
         a, b = topology.dst[going].astype(np.int64), topology.src[coming].astype(np.int64)
         row, a, b = _apart(row, a, b)
+    _straight(topology, src, dst, ways, up, down)
     return finish(topology, src, dst, ways, _unfinished(topology, src, dst, ways))
+
+
+def _straight(topology: Topology, src: Ints, dst: Ints, ways: Longs, up: Longs, down: Longs) -> None:
+    """Ways between a vertex and a switch above it, over the tiers between them."""
+    t = tables(topology)
+    row = np.flatnonzero((ways[:, 0] < 0) & (ways[:, -1] < 0) & (t.tier[src] >= 0) & (t.tier[dst] >= 0))
+    row = row[t.tier[src[row]] != t.tier[dst[row]]]
+    a, b = src[row].astype(np.int64), dst[row].astype(np.int64)
+    for _ in range(ways.shape[1] // 2):
+        lower, higher = t.tier[a] < t.tier[b], t.tier[a] > t.tier[b]
+        going, coming = up[a], down[b]
+        rising, falling = lower & (going >= 0), higher & (coming >= 0)
+        ways[row[rising], t.tier[a[rising]]] = going[rising]
+        ways[row[falling], -1 - t.tier[b[falling]]] = coming[falling]
+        a[rising], b[falling] = topology.dst[going[rising]], topology.src[coming[falling]]
 
 
 def _apart(row: Longs, a: Longs, b: Longs) -> tuple[Longs, Longs, Longs]:

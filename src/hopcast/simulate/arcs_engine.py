@@ -6,13 +6,13 @@ reads. The first access is such a node itself; later ones are joined by a gate.
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir.schedule import Sends
 
 from .arcs import Arcs
+from .numba_lean import nb
 
 Items = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

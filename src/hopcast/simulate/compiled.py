@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba as nb
+from .numba_lean import nb
 
 F = TypeVar("F", bound=Callable[..., Any])
 _njit: Any = nb.njit

@@ -5,8 +5,9 @@ The first way that fits is taken:
 - `relay`: sends never meet on a link, and all ranks do alike. Maxima and sums over vectors, any speeds of
   links, also with jitter and with ranks that are late or slow.
 - `symmetry`: besides, all links of a kind are alike. One rank's sends stand for all.
+- `relay_steps`: sends never meet, but ranks do not do alike.
 - `walked`: every pair of a wrapped grid at once, more flows than can be listed.
-- Sends that start together, of equal bytes and latency, end with the busiest link and need no events.
+- `wave`: sends that wait for nothing, and end with the busiest link: two bounds meet, and no event is needed.
 - `refine`: sends that wait for nothing, some of which turn out to be alike.
 - `general`: every send, event by event.
 """
@@ -24,7 +25,7 @@ from hopcast.ir.schedule import Schedule, Sends, join, sends
 from hopcast.ir.topology import Floats, Ints
 from hopcast.names import InputError
 
-from . import folded, network, noise, plain, reference, refine, relay, symmetry, walked
+from . import folded, network, noise, plain, reference, refine, relay, relay_steps, symmetry, walked, wave
 from .arcs import MOST_CELLS, Touches, arcs
 from .network import Longs, Problem
 from .noise import Noise
@@ -108,6 +109,10 @@ def simulate(
         found = _short(schedule, cluster, size, gamma, progress, uneven)
         if found is not None:
             return found
+        strewn = relay_steps.passed(schedule, cluster, size, gamma, progress, uneven)
+        if strewn is not None:
+            how = f"sends never meet: all {strewn.sends:,}, step by step"
+            return _brief(strewn.seconds, strewn.latency, strewn.load, 0, how, strewn.sends)
     if not _has_numba():
         return _by_reference(schedule, cluster, size, gamma, uneven)
     if uneven is None and _is_walked(schedule, cluster, shortcut or detail):
@@ -115,10 +120,9 @@ def simulate(
     step, rows = listed(schedule)
     whole = problem(schedule, cluster, size, gamma, step, rows)
     if shortcut and uneven is None:
-        seconds = None if detail else _wave(whole)
-        if seconds is not None:
-            lag = float(whole.paths.lag[0])
-            return _brief(seconds, lag, whole.load(), 0, f"one wave of {len(rows):,} equal sends", 0)
+        ended = None if detail else wave.ended(whole)
+        if ended is not None:
+            return _brief(*ended, whole.load(), 0, f"one wave of {len(rows):,} sends: two bounds meet", 0)
         few = refine.quotient(whole)
         if few is not None:
             return _refined(schedule, cluster, rows, step, whole, few, progress)
@@ -245,6 +249,8 @@ def _moved(
         return None
     one, places = len(problem.volume), problem.places
     how = f"every send: {one * places:,} by moving one rank's {one:,}, {problem.pieces:,} flows"
+    if problem.of is not None:
+        how = f"moved places stand for each other: {one * places:,} for {one * schedule.groups.size:,} sends"
     return _brief(ran.seconds, ran.latency(), problem.load(), ran.events, how, one * places)
 
 
@@ -278,18 +284,25 @@ def _by_reference(
 
 
 def listed(schedule: Schedule) -> tuple[Longs, Sends]:
-    """All sends and their steps, if they are not too many."""
-    parts, count = [], 0
+    """All sends and their steps, if they are not too many: counted, where one rank's tell, before made."""
     most = MOST_SENDS * (2 if schedule.step_count == 1 else 1)
+    orbit = None if schedule.orbit is None else schedule.orbit()
+    parts, count = [], 0
+    if orbit is not None and len(orbit.step) * schedule.groups.size > most:
+        raise _too_many(schedule, most)
     for part in schedule.steps():
         parts.append(part)
         count += len(part)
         if count > most:
-            raise InputError(
-                f"flows of more than {most:,} sends ({schedule!r}) are too many where ranks or links differ; "
-                "use --price steps"
-            )
+            raise _too_many(schedule, most)
     return np.repeat(np.arange(len(parts)), [len(p) for p in parts]), join(parts)
+
+
+def _too_many(schedule: Schedule, most: int) -> InputError:
+    return InputError(
+        f"flows of more than {most:,} sends ({schedule!r}) are too many where ranks or links differ; "
+        "use --price steps"
+    )
 
 
 def problem(
@@ -330,23 +343,3 @@ def _fits(schedule: Schedule, cluster: Cluster, src: Ints, dst: Ints, sends: int
             f"flows that cross some {crossings:,.0f} links in all ({schedule!r}) are too many where ranks or "
             f"links differ, more than {MOST_CROSSINGS:,}; use --price steps"
         )
-
-
-def _wave(problem: Problem) -> float | None:
-    """Seconds of flows that all start together with equal bytes; None of any others.
-
-    No flow is ever slower than an equal part of its most crowded link at the start, so all have ended when
-    the busiest link could have carried its load; and before that link has, not all have ended.
-    """
-    paths = problem.paths
-    if not len(problem.volume) or len(problem.arcs.target) or problem.after.any():
-        return None
-    volume = problem.volume[0]
-    alike = np.all(problem.volume == volume) and np.all(paths.lag == paths.lag[0])
-    if not alike or np.any(paths.weight != 1.0) or np.any(np.diff(paths.hop) == 0):
-        return None
-    load = problem.load()
-    used = load > 0
-    if np.any(problem.capacity[used] <= 0):
-        return None
-    return float(paths.lag[0] + (load[used] / problem.capacity[used]).max())

@@ -1,7 +1,7 @@
 """Sends that all ranks do alike over links that are not: one rank's sends and waits, at every place.
 
 Nothing is stored for each send but when it is ready, flows and arrives: what waits for it is found by moving
-what waits for rank 0's send.
+what waits for rank 0's send. Of places that are alike, down to their links, there is one.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from hopcast.ir.cluster import Cluster
 from hopcast.ir.schedule import Orbit, Schedule
 from hopcast.ir.topology import Floats, Ints
 
-from . import network
+from . import network, places
 from .arcs import Arcs, earlier
 from .network import Longs, Problem
 from .symmetry import touches
@@ -34,14 +34,18 @@ class Folded(Problem):
     Attributes:
         via: ``int32[a]``: what waits by an arc for a kind at place p waits at place ``moves[via, p]``.
         moves: ``int32[v, p]``.
+        of: ``int64[m]``, of the network's links the link that stands for each; None: each for itself.
+        spread_over: Places that each one stands for.
     """
 
     via: Ints
     moves: Ints
+    of: Longs | None = None
+    spread_over: int = 1
 
     @property
     def places(self) -> int:
-        """Ranks of all groups."""
+        """Ranks of all groups, or one of each class of them."""
         return int(self.moves.shape[1])
 
     @property
@@ -51,12 +55,13 @@ class Folded(Problem):
         return int(np.repeat(pairs, self.places) @ np.diff(self.paths.first))
 
     def load(self) -> Floats:
-        """``float64[m]``: bytes over each link."""
+        """``float64[m]``: bytes over each link of the network."""
         paths = self.paths
         each = np.bincount(self.pair, self.volume, (len(paths.first) - 1) // self.places)
         piece = np.repeat(np.repeat(each, self.places), np.diff(paths.first)) * paths.weight
         crossed = np.repeat(piece, np.diff(paths.hop)) * paths.times
-        return np.asarray(np.bincount(paths.link, crossed, len(self.capacity)), np.float64)
+        each_link = np.asarray(np.bincount(paths.link, crossed, len(self.capacity)), np.float64)
+        return each_link if self.of is None else each_link[self.of]
 
     @classmethod
     def alone(cls, problem: Problem) -> "Folded":
@@ -71,28 +76,33 @@ def folded(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> F
     orbit = None if schedule.orbit is None else schedule.orbit()
     if orbit is None or not len(orbit.moves) or schedule.step_count < 2:
         return None
-    kinds, places = len(orbit.step), schedule.groups.size
+    kinds = len(orbit.step)
     volume = schedule.bytes(orbit.out, size)
-    if kinds * places > MOST_SENDS or not np.array_equal(volume, schedule.bytes(orbit.into, size)):
+    if not np.array_equal(volume, schedule.bytes(orbit.into, size)):
         return None
     goals, way = np.unique(orbit.out.dst.astype(np.int64), return_inverse=True)
-    to = _moves(orbit, goals) if 2 * len(goals) * places <= _MOST_MOVES else None
+    to = _moves(orbit, goals) if 2 * len(goals) * schedule.groups.size <= _MOST_MOVES else None
     if to is None:
+        return None
+    groups, n = schedule.groups.shape
+    src = np.tile(schedule.groups.ravel(), len(goals))
+    dst = np.concatenate([schedule.groups[:, t].ravel() for t in to])
+    paths = network.paths(cluster, src, dst)
+    few = places.alike(schedule.groups, orbit, cluster.topology, paths)
+    seeds = np.arange(groups * n) if few is None else few.seeds
+    if kinds * len(seeds) > MOST_SENDS:
         return None
     waits = _waits(orbit, schedule.chunks, way, len(goals))
     if waits is None:
         return None
-    groups, n = schedule.groups.shape
-    back = np.argsort(to, 1)
-    local = np.concatenate([np.arange(n)[None], to, back])
-    moves = (local[:, None, :] + (np.arange(groups) * n)[:, None]).reshape(len(local), places)
-    src = np.tile(schedule.groups.ravel(), len(goals))
-    dst = np.concatenate([schedule.groups[:, t].ravel() for t in to])
-    paths = network.paths(cluster, src, dst)
-    return Folded(
-        cluster.topology.bandwidth, paths, way.astype(np.int64), volume,
-        gamma * volume * (orbit.out.op == 1), *waits, moves.astype(np.int32),
-    )  # fmt: skip
+    local = np.concatenate([np.arange(n)[None], to, np.argsort(to, 1)])
+    moves = local[:, seeds % n] + seeds // n * n
+    reduced = gamma * volume * (orbit.out.op == 1)
+    about = way.astype(np.int64), volume, reduced, *waits
+    if few is None:
+        return Folded(cluster.topology.bandwidth, paths, *about, moves.astype(np.int32))
+    stands = groups * n // len(seeds)
+    return Folded(few.capacity, few.paths, *about, few.label[moves].astype(np.int32), few.of, stands)
 
 
 def _moves(orbit: Orbit, goals: Longs) -> Longs | None:

@@ -37,10 +37,11 @@ from .state import (
 _SLICE = 5_000_000  # crossings looked at before Python has its turn: a quarter of a second (2 cores, 2026-11)
 # Where nearly every flow ends at a time of its own and that changes all rates, each of thousands of events
 # looks at all crossings: hopeless beyond some 20,000 flows. So after as many crossings as are looked at in
-# seconds, if events have looked at more than _DENSE each, ends within a few hundredths of the clock are taken
-# together (see `engine.run`). All to all of 1,024 GPUs, hashed routes, a million flows: for windows of 0.01
-# and of 0.03 the time is that of the busiest link and its latency, to 1e-7 (2026-11).
-_EXACT, _HUGE, _EXACT_HUGE = 200_000_000, 1_000_000, 10_000_000
+# seconds, if events from there on look at more than _DENSE each, ends within a few hundredths of the clock
+# are taken together (see `engine.run`). pxn on 1,024 GPUs, hashed routes, a million flows: the time is that
+# of the busiest link and two latencies, to 1e-7 (2026-11).
+_EXACT, _EXACT_HUGE = 200_000_000, 10_000_000  # crossings, of few flows and of many:
+_HUGE, _MANY = 1_000_000, 500_000  # places in lists of links at the beginning, or flows in all
 _DENSE, WINDOW = 20_000, 0.03
 Progress = Callable[[float], None]
 
@@ -56,16 +57,19 @@ def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE,
     """
     state = state_of(problem)
     if exact < 0:
-        exact = _EXACT if len(state.seats) <= _HUGE else _EXACT_HUGE
+        huge = len(state.seats) > _HUGE or len(state.opens_time) > _MANY
+        exact = _EXACT_HUGE if huge else _EXACT
     sends = len(state.moment)
     engine.begin(state)
-    window = 0.0
+    window, since = 0.0, (0, 0)
     while (ended := engine.run(state, slice, window)) != engine.OVER:
         if ended == engine.FULL:
             state = _larger(state)
             continue
         work, events = int(state.tally[WORK]), int(state.tally[EVENTS])
-        if work > exact and work > _DENSE * events:
+        if work > exact and not since[0]:
+            since = (work, events)
+        elif work > exact and work - since[0] > _DENSE * (events - since[1]):
             window = WINDOW
         if progress is not None:
             progress(1.0 - int(state.tally[LEFT]) / sends)

@@ -21,14 +21,14 @@ from hopcast.ir.schedule import Orbit, Schedule
 from hopcast.ir.topology import Floats
 from hopcast.routing import routes
 
-from . import relay_line
+from . import relay_plain
 from .arcs import earlier
 from .network import Longs
 from .noise import Noise, pair_keys, turn_keys
+from .relay_waits import needed
 from .symmetry import touches
 
 Progress = Callable[[float], None]
-Waits = tuple[Longs, Longs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,16 +81,10 @@ def relay(
 
     Cost: a few vector operations over the ranks for each send of rank 0.
     """
-    orbit = None if schedule.orbit is None else schedule.orbit()
-    if orbit is None or not len(orbit.moves) or not len(orbit.step):
+    fit = _fit(schedule, cluster)
+    if fit is None:
         return None
-    lane = orbit.out.lane.astype(np.int64)
-    kind = lane * schedule.vertices + orbit.out.dst
-    if len(np.unique(orbit.step * (int(kind.max()) + 1) + kind)) < len(kind):
-        return None  # a rank sends twice over the same route in one step
-    ways, way = _ways(schedule, cluster, orbit, kind)
-    if ways is None:
-        return None
+    orbit, ways, way = fit
     volume = schedule.bytes(orbit.out, size)
     load = np.zeros(cluster.topology.links)
     for w, total in zip(ways, np.bincount(way, volume, len(ways)), strict=True):
@@ -98,19 +92,42 @@ def relay(
     plan = _plan(schedule, orbit, ways, way, volume, gamma, noise)
     if plan.lag.shape[1] == 1:
         return Relayed(*_alone(plan), load, len(way))
-    short = relay_line.go(plan, progress)
-    if short is not None:
-        return Relayed(*short, load, len(way))
-    try:
-        from .relay_engine import go  # compiled; not needed where all ranks take the same times
-    except ImportError:
-        return None
-    done = go(plan, progress)
+    done = relay_plain.go(plan, progress) if plan.jitter == 0 else _compiled(plan, progress)
     return None if done is None else Relayed(*done, load, len(way))
 
 
-def _ways(schedule: Schedule, cluster: Cluster, orbit: Orbit, kind: Longs) -> tuple[list[_Way] | None, Longs]:
-    """The kinds of sends, if no two of them share a link, and the kind of each send of rank 0."""
+def least(schedule: Schedule, cluster: Cluster, size: float) -> float | None:
+    """Seconds in which no run of `relay` is over: what a lane of a rank sends goes one after another.
+
+    None of a schedule that `relay` does not take.
+
+    Cost: a vector operation over the ranks for each kind of send.
+    """
+    fit = _fit(schedule, cluster)
+    if fit is None:
+        return None
+    orbit, ways, way = fit
+    volume, lane = schedule.bytes(orbit.out, size), orbit.out.lane.astype(np.int64)
+    _, first, many = np.unique(lane * (int(orbit.step[-1]) + 1) + orbit.step, True, return_counts=True)
+    first = first[many == 1]  # of several sends of one step none waits for the others
+    most = 0.0
+    for one in np.unique(lane):
+        mine = first[lane[first] == one]
+        sends, total = (np.bincount(way[mine], c, len(ways)) for c in (np.ones(len(mine)), volume[mine]))
+        parts = (k * w.lag + v * w.slow for w, k, v in zip(ways, sends, total, strict=True))
+        most = max(most, float(sum(parts, np.zeros((1, 1))).max()))
+    return most
+
+
+def _fit(schedule: Schedule, cluster: Cluster) -> tuple[Orbit, list[_Way], Longs] | None:
+    """The sends of rank 0, the kinds of them, and the kind of each, if no two kinds share a link."""
+    orbit = None if schedule.orbit is None else schedule.orbit()
+    if orbit is None or not len(orbit.moves) or not len(orbit.step):
+        return None
+    lane = orbit.out.lane.astype(np.int64)
+    kind = lane * schedule.vertices + orbit.out.dst
+    if len(np.unique(orbit.step * (int(kind.max()) + 1) + kind)) < len(kind):
+        return None  # a rank sends twice over the same route in one step
     topology = cluster.topology
     _, first, way = np.unique(kind, return_index=True, return_inverse=True)
     moves = {int(to[0]): to.astype(np.int64) for to in orbit.moves}
@@ -119,17 +136,19 @@ def _ways(schedule: Schedule, cluster: Cluster, orbit: Orbit, kind: Longs) -> tu
     for i in first:
         to = moves.get(int(orbit.out.dst[i]))
         if to is None:
-            return None, way
+            return None
         src, dst = schedule.groups.ravel(), schedule.groups[:, to].ravel()
         found = routes(cluster, src, dst)
         if len(found.pair) > len(src) or np.any(found.hops == 0):
-            return None, way
+            return None
         wires = topology.wire[found.links].astype(np.int64)
         np.add.at(used, wires, 1)
+        if used.max() > 1:
+            return None
         slow = 1.0 / np.minimum.reduceat(topology.bandwidth[wires], found.start[:-1])
         lag, slow = (_even(c, schedule.groups.shape) for c in (found.latency, slow))
         ways.append(_Way(to, lag, slow, wires))
-    return (ways, way) if used.max() == 1 else (None, way)
+    return orbit, ways, way
 
 
 def _even(column: Floats, shape: tuple[int, ...]) -> Floats:
@@ -185,7 +204,7 @@ def _plan(
 ) -> Plan:
     read, write = touches(orbit, schedule.chunks)
     data, clobber = (earlier(a, b, orbit.step) for a, b in ((write, read), (read, write)))
-    data, clobber = _needed([ways[w].to for w in way.tolist()], data, clobber)
+    data, clobber = needed(orbit.step, [ways[w].to for w in way.tolist()], data, clobber)
     other, waits = (np.concatenate([data[i], clobber[i]]) for i in (0, 1))
     at = np.repeat([1, 0], [len(data[0]), len(clobber[0])]).astype(np.int8)
     order = np.argsort(waits, kind="stable")
@@ -209,49 +228,6 @@ def _plan(
     )  # fmt: skip
 
 
-def _needed(to: list[Longs], data: Waits, clobber: Waits) -> tuple[Waits, Waits]:
-    """The waits that do not follow from others: what is overwritten often went into what overwrites it.
-
-    So it is round a ring, where sums come back to ranks that passed on their part of them long ago. Every
-    send gets one parent, the last send whose data it passes on, and a source in the same tree. A wait follows
-    from those for parents where the send waited for, at the rank in question, is an ancestor.
-
-    Args:
-        to: Of each send, the rank to which each rank sends.
-        data: Pairs of sends of which the second reads what the first wrote; they meet at the second's source.
-        clobber: Pairs of which the second overwrites what the first read; they meet at the second's
-            destination.
-    """
-    count = len(to)
-    parent, at = [-1] * count, [0] * count
-    for before, after in zip(data[0].tolist(), data[1].tolist(), strict=True):
-        parent[after] = max(parent[after], before)
-    below = [1] * count
-    for k in range(count - 1, -1, -1):
-        if parent[k] >= 0:
-            below[parent[k]] += below[k]
-    first, free = [0] * count, [0] * count  # a send and all below it are numbered first .. first + below - 1
-    top = 0
-    for k, p in enumerate(parent):
-        if p < 0:
-            first[k], top = top, top + below[k]
-        else:
-            first[k], free[p] = free[p], free[p] + below[k]
-            at[k] = int(to[p][at[p]])
-        free[k] = first[k] + 1
-    number, size, place = np.array(first), np.array(below), np.array(at)
-    goal = np.array([t[a] for t, a in zip(to, at, strict=True)], np.int64)
-    kept = []
-    for (first_of, then), here in (
-        (data, goal[data[0]] == place[data[1]]),
-        (clobber, place[clobber[0]] == goal[clobber[1]]),
-    ):
-        inside = (number[first_of] < number[then]) & (number[then] < number[first_of] + size[first_of])
-        keep = ~(inside & here) | (np.array(parent)[then] == first_of)
-        kept.append((first_of[keep], then[keep]))
-    return kept[0], kept[1]
-
-
 def _alone(plan: Plan) -> tuple[float, float]:
     """Seconds and latency where all ranks take the same times: plain numbers."""
     step, lane, start, other = (c.tolist() for c in (plan.step, plan.lane, plan.start, plan.other))
@@ -271,3 +247,12 @@ def _alone(plan: Plan) -> tuple[float, float]:
                 ready = end[w]
         end.append((ready[0] + cost[k], ready[1] + lags[k]))
     return max(end, key=itemgetter(0))
+
+
+def _compiled(plan: Plan, progress: Progress | None) -> tuple[float, float] | None:
+    """Worth loading only where every time is drawn; None where there is no compiler."""
+    try:
+        from .relay_engine import go
+    except ImportError:
+        return None
+    return go(plan, progress)

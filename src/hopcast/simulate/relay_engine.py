@@ -8,13 +8,13 @@ latest.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir.hashes import FIRST, SECOND, Words
 
 from .noise import MIDDLE, SPREAD
+from .numba_lean import nb
 
 if TYPE_CHECKING:
     from .relay import Plan

@@ -12,17 +12,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hopcast.graph import rolls
 from hopcast.graph.alike import lowest
 from hopcast.interpret import cells
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.schedule import Orbit, Schedule
 from hopcast.ir.topology import Floats, Ints, Topology
 from hopcast.price.steps import Steps
+from hopcast.routing import dimension_order, spread
 
 from . import network
-from .arcs import Touches, arcs
-from .network import Longs, Problem
+from .arcs import Arcs, Touches, arcs
+from .network import Longs, Paths, Problem
 
+_NO_WAITS = Arcs(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
 _ROUTING = ("dimension_order", "forward", "twisted")  # these rules route moved pairs over moved links
 
 
@@ -75,6 +78,8 @@ def _moves(topology: Topology, routing: str) -> Longs | None:
         return np.array(moves, np.int64).reshape(len(moves), chips)
     if topology.vertices == chips + 1 and topology.links == 2 * chips and routing == "shortest":
         return np.append((np.arange(chips) + 1) % chips, chips)[None]
+    if routing == "spread" and spread.is_plain(topology):  # then routes are as the network is
+        return rolls.turns(topology)
     return None
 
 
@@ -127,38 +132,65 @@ def problem(
     if fit is None:
         return None
     found, orbit = fit
+    read, write = touches(orbit, schedule.chunks)
+    wait = arcs(orbit.step, read, write, orbit.out.lane.astype(np.int64))
+    paths, pair = _paths(schedule, cluster, found, orbit)
+    volume = schedule.bytes(orbit.out, size)
+    return Problem(found.capacity, paths, pair, volume, gamma * volume * (orbit.out.op == 1), wait), found
+
+
+def _paths(schedule: Schedule, cluster: Cluster, found: Classes, orbit: Orbit) -> tuple[Paths, Longs]:
+    """Routes of the pairs to which one rank sends, over one link of each class; and the pair of each send."""
     group = schedule.groups[0]
     ends = replace(orbit.out, src=group[orbit.out.src], dst=group[orbit.out.dst])
     pair, src, dst = network.pairs(ends, cluster.topology.vertices)
-    links = len(found.size)
-    paths = network.paths(cluster, src, dst)
-    paths = network.merged(replace(paths, link=found.of[paths.link]), links)
+    paths = _crossed(cluster, found, src, dst)
     crossings = paths.times.astype(np.int64) * cluster.topology.chips
-    paths = replace(paths, times=(crossings // found.size[paths.link]).astype(np.int32))
-    volume = schedule.bytes(orbit.out, size)
-    read, write = touches(orbit, schedule.chunks)
-    wait = arcs(orbit.step, read, write, orbit.out.lane.astype(np.int64))
-    return Problem(found.capacity, paths, pair, volume, gamma * volume * (orbit.out.op == 1), wait), found
+    return replace(paths, times=(crossings // found.size[paths.link]).astype(np.int32)), pair
+
+
+def _crossed(cluster: Cluster, found: Classes, src: Ints, dst: Ints) -> Paths:
+    """How often pairs cross links of each class. Those of a long axis are not listed one by one."""
+    topology, links = cluster.topology, len(found.size)
+    if cluster.routing not in ("dimension_order", "forward"):
+        paths = network.paths(cluster, src, dst)
+        return network.merged(replace(paths, link=found.of[paths.link]), links)
+    split = cluster.routing == "dimension_order"
+    pair, weight, steps, up = dimension_order.pieces(topology, src, dst, split)
+    hops = np.stack(steps, 1)
+    piece, axis = np.nonzero(hops)
+    times = hops[piece, axis]
+    port = topology.port[src[pair], :, :][piece, axis, np.where(np.stack(up, 1)[piece, axis], 0, 1)]
+    lag = np.bincount(piece, times * topology.latency[port], len(pair))
+    if np.all(topology.latency == topology.latency[0]):
+        lag = hops.sum(1) * topology.latency[0]
+    paths = Paths(
+        np.searchsorted(pair, np.arange(len(src) + 1)).astype(np.int64), weight, lag.astype(np.float64),
+        np.searchsorted(piece, np.arange(len(pair) + 1)).astype(np.int64),
+        found.of[topology.wire[port]].astype(np.int32), times.astype(np.int32),
+    )  # fmt: skip
+    return network.merged(paths, links)
 
 
 def stepped(schedule: Schedule, cluster: Cluster, size: float) -> Steps | None:
     """What `price.steps` gives, from the sends of one rank; None where nothing is known to be alike."""
-    whole = problem(schedule, cluster, size, 0.0)
-    if whole is None or schedule.orbit is None:
+    fit = fits(schedule, cluster)
+    if fit is None:
         return None
-    sends, found = whole
-    orbit = schedule.orbit()
-    assert orbit is not None
+    found, orbit = fit
+    paths, pair = _paths(schedule, cluster, found, orbit)
+    volume = schedule.bytes(orbit.out, size)
+    sends = Problem(found.capacity, paths, pair, volume, np.zeros(len(pair)), _NO_WAITS)
     _, send, piece = sends.spread()
     step = orbit.step[send]
     lag = np.zeros(schedule.step_count)
-    np.maximum.at(lag, step, sends.paths.lag[piece])
-    many = np.diff(sends.paths.hop)[piece]
+    np.maximum.at(lag, step, paths.lag[piece])
+    many = np.diff(paths.hop)[piece]
     nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-    crossing = np.repeat(sends.paths.hop[piece], many) + nth
-    volume = np.repeat(sends.volume[send] * sends.paths.weight[piece], many) * sends.paths.times[crossing]
-    links, link = len(found.size), sends.paths.link[crossing]
-    load = np.bincount(np.repeat(step, many) * links + link, volume, schedule.step_count * links)
+    crossing = np.repeat(paths.hop[piece], many) + nth
+    crossed = np.repeat(volume[send] * paths.weight[piece], many) * paths.times[crossing]
+    links, link = len(found.size), paths.link[crossing]
+    load = np.bincount(np.repeat(step, many) * links + link, crossed, schedule.step_count * links)
     busy = (load.reshape(-1, links) / found.capacity).max(1, initial=0.0)
     return Steps(float(lag.sum()), float(busy.sum()), sends.load()[found.of], lag + busy)
 

@@ -7,9 +7,10 @@ two running sums.
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from .numba_lean import nb
 
 Cells = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

@@ -1,6 +1,7 @@
 """The bandwidth hierarchy of a cluster: memory, what joins chips, what joins nodes, units and pods."""
 
 import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,21 +23,28 @@ def levels(where: Cluster) -> list[Row]:
     all_gather over that level alone reaches ``link_GBps`` x degree / (degree - 1), the Scaling Book's figure
     of a level.
 
+    Where a rank is a core, a core's part of what its chip has.
+
     >>> from hopcast.clusters import cluster
     >>> [(r["name"], r["degree"], r["link_GBps"]) for r in levels(cluster("dgx-h100:128"))][1:4]
     [('node', 8, 450.0), ('leaf', 32, 400.0), ('spine', 4, 12800.0)]
     """
-    found = [_row(name, 1, where.figures[f"{k}.bandwidth"].value) for k, name in _MEMORY if _has(where, k)]
+    topology, figures = where.topology, where.figures
+    cores = math.prod(a.length for a in topology.axes if a.inner)
+    found = [_row(name, 1, figures[f"{k}.bandwidth"].value / cores) for k, name in _MEMORY if _has(where, k)]
     if where.facts.get("domains"):
         word = where.topology.axes[0].name if len(where.topology.axes) > 1 else _domain(where)
         for name, degree, rate in _joined(where.topology, word):
             found.append({**_row(name, degree, rate), "collective_GBps": rate * degree / (degree - 1) / 1e9})
-    topology = where.topology
-    direct = np.maximum(topology.src, topology.dst) < topology.chips
+    inner = np.array([a.inner for a in topology.axes])[topology.axis]
+    if inner.any():
+        found.append(_row("core link", 1, float(topology.bandwidth[inner].max())))
+    direct = (np.maximum(topology.src, topology.dst) < topology.chips) & ~inner
     degree = int(np.bincount(topology.src[direct], minlength=1).max(initial=0))
     for key, name in _LINKS:
         if _has(where, key):
-            found.append(_row(name, degree if key == "ici" else 1, where.figures[f"{key}.bandwidth"].value))
+            rate = figures[f"{key}.bandwidth"].value / cores
+            found.append(_row(name, degree if key == "ici" else 1, rate))
     return found
 
 

@@ -6,6 +6,7 @@ from hopcast.algorithms import hierarchical, parse
 from hopcast.ir import algebra
 from hopcast.predict import Answer
 from hopcast.price.steps import steps
+from hopcast.simulate.symmetry import stepped
 from hopcast.units import show_seconds
 
 
@@ -19,7 +20,7 @@ def stages(answer: Answer) -> list[str]:
     said, whole = [], 0.0
     for name, phase in made:
         laid = algebra.lay(phase, q.group.all_groups, q.cluster.topology.vertices, q.group.hubs)
-        found = steps(laid, q.cluster, q.size)
+        found = stepped(laid, q.cluster, q.size) or steps(laid, q.cluster, q.size)
         seconds = found.latency + found.bandwidth
         whole += seconds
         said.append(f"{phase.collective.name} over {name} {show_seconds(seconds)}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hopcast import clusters, units
+from hopcast import clusters, faults, units
 from hopcast.ir import algebra, sharding
 from hopcast.ir import mesh as meshes
 from hopcast.ir.cluster import Cluster
@@ -44,7 +44,7 @@ def cluster_of(given: str | Cluster, slow: Sequence[str] = (), dead: Sequence[st
     if not isinstance(given, str | Cluster):
         raise InputError(f"a cluster is a name such as v5e:4x4 or a Cluster; given: {given!r}")
     found = clusters.cluster(given) if isinstance(given, str) else given
-    return clusters.degrade(found, slow, dead)
+    return faults.degrade(found, slow, dead)
 
 
 def place(
@@ -170,18 +170,12 @@ def question(
     if (name == "all_to_all_v") != (matrix is not None):
         right = "it is of all_to_all_v" if matrix is not None else "with equal messages it is all_to_all"
         raise InputError(f"{name}: --matrix FILE or --moe tokens=... says who sends what; {right}")
-    if hint.root and name not in ROOTED:
-        raise InputError(f"--root {root}: {name} has no root; {', '.join(ROOTED)} have")
+    _suits(name, where.group.ranks, hint, root)
     if per_rank:
         nbytes *= (
             where.group.ranks / per_rank_size(name, where.group.ranks, float(where.group.ranks))
             if name in NAMES
             else 1
-        )
-    if shift % where.group.ranks == 0 and name == "permute" and where.group.ranks > 1:
-        raise InputError(
-            f"--shift {shift} sends every rank's data to itself; the {where.group.ranks} ranks take "
-            f"1 to {where.group.ranks - 1}"
         )
     part = None if matrix is None else matrix / matrix.sum()
     hint = Hint(nbytes, alpha, hint.root, shift, seed, matrix=part)
@@ -194,6 +188,16 @@ def question(
         where.cluster, name, where.mesh, where.over, where.group, nbytes, hint, said=said, words=tuple(words)
     )
     return q, where
+
+
+def _suits(name: str, ranks: int, hint: Hint, root: str | int) -> None:
+    """Raises: InputError: for a root of a collective that has none, and for a shift that moves nothing."""
+    if hint.root and name not in ROOTED:
+        raise InputError(f"--root {root}: {name} has no root; {', '.join(ROOTED)} have")
+    if hint.shift % ranks == 0 and name == "permute" and ranks > 1:
+        raise InputError(
+            f"--shift {hint.shift} sends every rank's data to itself; the {ranks} ranks take 1 to {ranks - 1}"
+        )
 
 
 def _several(given: str | Sequence[str]) -> list[str]:

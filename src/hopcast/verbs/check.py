@@ -63,16 +63,15 @@ def check(schedule: Schedule) -> None:
     interpret.check(schedule)
 
 
-def check_rows(collective: str, cluster: str, *, algorithm: str = "auto", **where: object) -> Result:
+def check_rows(q: Question, algorithm: str = "auto", warnings: Sequence[str] = ()) -> Result:
     """One row for each algorithm checked: valid, and where it is not, the witness."""
-    q, spot = ask.question(collective, cluster, **where)  # type: ignore[arg-type]
     names = [algorithm]
     if algorithm == "all" and q.schedule is None:
         names = [one.name for one in candidates(q)]
         if not names:
             raise InputError(f"no algorithm gives {q.collective} on {q.cluster.name}")
     rows = [_verdict(scheduled(q, name)) for name in names]
-    return Result(rows, (), None, (), spot.warnings, dict(ask.understood(q)))
+    return Result(rows, (), None, (), warnings, dict(ask.understood(q)))
 
 
 def _verdict(made: Schedule) -> Row:

@@ -87,7 +87,12 @@ def draw(
     if isinstance(what, Cluster) or route is not None:
         raise InputError("a route is drawn on a cluster alone: hopcast draw CLUSTER --route 3,3 0,0")
     if sweep is not None:
-        return _curves(what, cluster, sweep, algorithm, over, mesh, order, root, shift, seed, slow, dead)
+        swept = sweeps.sweep(
+            what, cluster, first=sweep[0], last=sweep[1], factor=4.0,
+            algorithm="all" if algorithm == "auto" else algorithm, over=over, mesh=mesh, order=order,
+            root=root, shift=shift, seed=seed, slow=slow, dead=dead,
+        )  # fmt: skip
+        return Drawing(lambda: str(swept), lambda: chart(swept))
     q, where = ask.question(
         what, cluster, size=size, over=over, mesh=mesh, order=order, root=root, shift=shift, seed=seed,
         slow=slow, dead=dead,
@@ -100,7 +105,8 @@ def draw(
     if trees:
         return views.trees(made, where.cluster)
     return Drawing(
-        lambda: schedule_text(made, steps=steps), lambda: schedule_svg(made, where.cluster, steps=steps)
+        lambda: schedule_text(made, where.cluster, steps=steps),
+        lambda: schedule_svg(made, where.cluster, steps=steps),
     )
 
 
@@ -115,37 +121,3 @@ def _cluster(where: Cluster, route: tuple[str, str] | None) -> Drawing:
         if not routes:
             raise InputError(f"dead links leave no route from {route[0]} to {route[1]} on {where.name}")
     return Drawing(lambda: topology_text(where, routes=routes), lambda: topology_svg(where, routes=routes))
-
-
-def _curves(
-    what: str | Schedule,
-    cluster: str | Cluster,
-    sizes: tuple[str, str],
-    algorithm: str,
-    over: str | Sequence[str] | None,
-    mesh: str | Mesh | None,
-    order: str,
-    root: str | int,
-    shift: int,
-    seed: int,
-    slow: Sequence[str],
-    dead: Sequence[str],
-) -> Drawing:
-    """Time and bus bandwidth over size."""
-    swept = sweeps.sweep(
-        what,
-        cluster,
-        first=sizes[0],
-        last=sizes[1],
-        factor=4.0,
-        algorithm="all" if algorithm == "auto" else algorithm,
-        over=over,
-        mesh=mesh,
-        order=order,
-        root=root,
-        shift=shift,
-        seed=seed,
-        slow=slow,
-        dead=dead,
-    )
-    return Drawing(lambda: str(swept), lambda: chart(swept))

@@ -34,9 +34,9 @@ def show(cluster: str | Cluster) -> Result:
     """What a cluster is; a chip's name alone gives its figures, also of one that has no torus to simulate.
 
     Returns:
-        One row: chips, ranks, hosts, nodes, domains, links (directed), axes, levels, diameter (hops),
-        mean_hops (self included), injection_GBps of the weakest chip and strongest_injection_GBps,
-        bisection_GBps (one way).
+        One row: chips, ranks, devices as JAX counts them, hosts, nodes, domains, links (directed), axes,
+        levels, diameter (hops), mean_hops (self included), injection_GBps of the weakest rank and
+        strongest_injection_GBps, bisection_GBps (one way).
 
     >>> row = show("torus:4x4,bandwidth=45GB/s").rows[0]
     >>> row["links"], row["diameter"], row["mean_hops"], row["bisection_GBps"]
@@ -54,8 +54,9 @@ def show(cluster: str | Cluster) -> Result:
     facts = where.facts
     row: Row = {
         "cluster": where.name,
-        "chips": topology.chips,
-        "ranks": facts.get("devices", topology.chips),
+        "chips": facts.get("chips", topology.chips),
+        "ranks": topology.chips,
+        "devices": facts.get("devices"),
         "hosts": facts.get("hosts"),
         "vms": facts.get("vms"),
         "nodes": facts.get("nodes"),
@@ -74,7 +75,8 @@ def show(cluster: str | Cluster) -> Result:
         "hop_latency_us": _one(topology.latency * (1 if np.all(topology.dst < topology.chips) else 2) * 1e6),
     }
     counts = " x ".join(_counted(a) for a in topology.axes)
-    title = f"{where.name}: {counts} = {topology.chips} chips"
+    counted = "cores" if any(a.inner for a in topology.axes) else "chips"
+    title = f"{where.name}: {counts} = {topology.chips} {counted}"
     shown = [k for k, v in row.items() if v is not None and v != []]
     listed = figures(where)
     sources = [
@@ -91,7 +93,7 @@ def _one(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | N
 
 def _counted(axis: Axis) -> str:
     """An axis with what it counts, where that has a name: ``8 racks``."""
-    words = {"node": "nodes", "rack": "racks", "gpu": "GPUs"}
+    words = {"node": "nodes", "rack": "racks", "gpu": "GPUs", "core": "cores"}
     return f"{axis.length} {words[axis.name]}" if axis.name in words else str(axis.length)
 
 

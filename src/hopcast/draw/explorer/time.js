@@ -15,7 +15,7 @@ H.paintStrip = () => {
   g.setTransform(dpr, 0, 0, dpr, 0, 0);
   g.clearRect(0, 0, w, h);
   H.sides.forEach((side, i) => paintSide(g, side, w, i * (HIGH + LABEL) + LABEL));
-  paintHead(g, w, h);
+  paintHead(g, w);
 };
 
 function paintSide(g, side, w, top) {
@@ -27,7 +27,10 @@ function paintSide(g, side, w, top) {
   g.textAlign = 'left';
   g.fillStyle = H.css.muted;
   const name = H.sides.length > 1 ? `${'AB'[side.number]}: ${side.name}, ` : '';
-  g.fillText(`${name}${H.counted(plan.steps, 'step')} in ${H.seconds(plan.ends[plan.steps - 1] || 0)}: peak and mean load of links`, 0, top - 4);
+  const long = `${name}${H.counted(plan.steps, 'step')} in ${H.seconds(plan.ends[plan.steps - 1] || 0)}`;
+  // On a phone the second half has no room.
+  const title = [`${long}: peak and mean load of links`, `${long}: load of links`].find((t) => g.measureText(t).width <= w);
+  g.fillText(title || long, 0, top - 4);
   g.fillStyle = H.css.panel;
   g.fillRect(0, top, w, HIGH);
   let drawn = -1; // the last pixel that is filled, so that thousands of steps cost no more than the pixels
@@ -64,13 +67,17 @@ H.clock = () => {
   return from + (to - from) * Math.min(1, H.phase);
 };
 
-function paintHead(g, w, h) {
+// A line on every strip, not through the words between them.
+function paintHead(g, w) {
   const x = Math.max(1, Math.min(w - 1, (H.clock() / (H.total() || 1)) * w));
   g.strokeStyle = H.css.r2;
   g.lineWidth = 2;
   g.beginPath();
-  g.moveTo(x, LABEL - 3);
-  g.lineTo(x, h);
+  H.sides.forEach((_, i) => {
+    const top = i * (HIGH + LABEL) + LABEL;
+    g.moveTo(x, top - 2);
+    g.lineTo(x, top + HIGH + 2);
+  });
   g.stroke();
 }
 

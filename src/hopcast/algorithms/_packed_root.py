@@ -1,0 +1,316 @@
+"""broadcast and reduce at the limit of any network: the array goes down trees that fill the weakest cut.
+
+No rank can get more out of the root than what flows to it at most, and as many trees from the root as can
+flow to the rank that is hardest to reach go to all ranks at once and use no link beyond its capacity. Each
+takes its part of the array, in m pieces: in step s every edge at depth d of a tree sends piece s - d.
+
+A piece waits for the latency of every link. With one lane for each link the next piece waits for it too. With
+two lanes in turn, the one half a piece behind the other, a link sends for one while the other waits, so it is
+always busy; then a piece takes twice as long for a hop, and more of them are better.
+
+reduce is the mirror image on the links turned round.
+"""
+
+import functools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hopcast.graph import branchings, split
+from hopcast.graph.whole import whole
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.collective import of
+from hopcast.ir.group import Group, Hint
+from hopcast.ir.schedule import COPY, REDUCE, Schedule, Sends, one_group, sends
+from hopcast.ir.topology import Floats, Ints
+
+from . import _chunks, _links, _network
+
+COLLECTIVES = "broadcast", "reduce"
+MOST_RANKS, _MOST_SWITCHED = 1_024, 256
+MOST_SENDS = 5_000_000  # that may be asked for
+_TRIED_SENDS = 1_200_000  # that are followed in a second or two
+_MOST_COUNT = 32  # trees tried, but for one through each other rank
+_ENOUGH = 0.99  # of the most that can flow: more trees are not tried then
+_LEAST = 0.9  # of it, unless asked; a machine's routes do not allow every way over switches
+_EFFORT, _MOST_TRIES = 8_000, 16  # edges of all packings tried, and packings
+_FINEST = 2**20  # units in the fastest link, where rates have no common measure
+_APART = 1.05  # latencies that one of two lanes is behind the other
+_LONGEST = 2.0  # latencies that a piece takes at least, so that the other lane can be so far behind
+_PATIENCE = 250  # pieces for each step of filling: ever more of them would take 0.4 % less, with two lanes 0.8 %
+_GAIN = 0.98  # of the time of one lane, above which two are not worth it
+
+
+def broadcast(group: Group, hint: Hint, count: int = 0, pieces: int = 0) -> Schedule:
+    """Pieces of the array down their trees."""
+    return _scheduled("broadcast", group, hint, count, pieces)
+
+
+def reduce(group: Group, hint: Hint, count: int = 0, pieces: int = 0) -> Schedule:
+    """The mirror image of a broadcast over the links turned round."""
+    return _scheduled("reduce", group, hint, count, pieces)
+
+
+def valid(collective: str, group: Group, hint: Hint, count: int = 0, pieces: int = 0) -> str | None:
+    """It needs links and switches that the group has to itself, and not too many ranks.
+
+    Args:
+        collective: broadcast or reduce.
+        group: Of the ranks.
+        hint: Gives the root.
+        count: Trees asked for; 0: as many as it takes.
+        pieces: Of the part of each tree; 0: the fastest number.
+    """
+    if group.ranks > MOST_RANKS:
+        return f"it packs trees of up to {MOST_RANKS:,} ranks from one root, and these are {group.ranks:,}"
+    wiring = _of(group)
+    if isinstance(wiring, str):
+        return wiring
+    ground = _grounds(wiring, hint.root, collective == "reduce", count)[0]
+    if not ground.count:
+        return "the links that are alive do not lead from its root to all ranks"
+    if ground.kept < _LEAST and not count:
+        return f"trees over the routes between its ranks carry only {100 * ground.kept:.3g} % of the optimum"
+    most = MOST_SENDS // (ground.count * (group.ranks - 1))
+    if pieces > most:
+        return f"{pieces:,} pieces take too many sends; up to {most:,} are possible here"
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Wiring:
+    """The network of one group; all groups are wired alike and share no link.
+
+    Attributes:
+        network: In units.
+        unit: Bytes/s.
+        latency: Of the slowest route, seconds.
+    """
+
+    network: split.Network
+    unit: float
+    latency: float
+
+
+def _of(group: Group) -> _Wiring | str:
+    """The links of a group where no switch joins its ranks, else routes over switches; or why it has none."""
+    if group.cluster is not None and not group.switched and not group.levels and len(_links.of(group)):
+        if not group.duplex:
+            return "its cables carry one way at a time, and it counts on both"
+        ranks, pairs = (np.ascontiguousarray(c, np.int32) for c in (group.all_groups, _links.of(group)))
+        return _of_links(group.cluster, ranks.shape, ranks.tobytes(), pairs.tobytes())
+    if group.ranks > _MOST_SWITCHED:
+        return f"it looks at the routes over switches of up to {_MOST_SWITCHED} ranks; these are {group.ranks:,}"
+    found = _network.of(group)
+    return found if isinstance(found, str) else _of_routes(found)
+
+
+@functools.lru_cache(maxsize=128)
+def _of_routes(found: _network.Wiring) -> _Wiring:
+    return _Wiring(found.network, float(found.unit), found.latency)
+
+
+@functools.lru_cache(maxsize=128)
+def _of_links(cluster: Cluster, shape: tuple[int, int], key: bytes, pairs: bytes) -> _Wiring | str:
+    """Of links alone; groups whose links differ have the slowest of each."""
+    topology, groups = cluster.topology, np.frombuffer(key, np.int32).reshape(shape)
+    ends = np.frombuffer(pairs, np.int32).reshape(-1, 2)
+    live = np.flatnonzero(topology.bandwidth > 0)
+    have = topology.src[live].astype(np.int64) * topology.vertices + topology.dst[live]
+    order = np.argsort(have, kind="stable")
+    wanted = groups[:, ends[:, 0]].astype(np.int64) * topology.vertices + groups[:, ends[:, 1]]
+    at = np.minimum(np.searchsorted(have[order], wanted), len(have) - 1)
+    link = live[order[at]]
+    if np.any(have[order][at] != wanted):
+        return "not all neighbours of its groups are joined by a link of their own"
+    if len(np.unique(link)) < link.size:
+        return "several groups share links, and its trees fill those of one"
+    counts, unit = whole(topology.bandwidth[link].min(0), _FINEST, up=False)
+    tail, head = ends.T.astype(np.int64)
+    routes = [(i,) for i in range(len(ends))]
+    network = split.Network(shape[1], shape[1], tail, head, counts, routes, np.zeros((shape[1], 0), np.int64))
+    return _Wiring(network, float(unit), float(topology.latency[link].max()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Ground:
+    """Links between ranks, and how many trees from the root they hold.
+
+    Attributes:
+        network: What there is, in units.
+        links: Between ranks, in trees.
+        count: Trees.
+        kept: The part of the optimum that they carry.
+    """
+
+    network: split.Network
+    links: split.Direct
+    count: int
+    kept: float
+
+
+@functools.lru_cache(maxsize=256)
+def _ground(wiring: _Wiring, root: int, turned: bool, count: int) -> _Ground:
+    """So many trees of equal parts, or fewer where capacities do not hold whole ones."""
+    network = wiring.network.turned() if turned else wiring.network
+    most = _most(wiring, root, turned)
+    scaled = replace(network, capacity=network.capacity * count // max(most, 1))
+    links = split.direct_from(scaled, root, count)
+    trees = min(int(links.rate), count) if most else 0
+    return _Ground(network, links, trees, trees / count)
+
+
+@functools.lru_cache(maxsize=256)
+def _most(wiring: _Wiring, root: int, turned: bool) -> int:
+    """What can flow from the root to the rank that is hardest to reach, in units."""
+    network = wiring.network.turned() if turned else wiring.network
+    ends = network.tail, network.head, network.capacity
+    return branchings.most(network.vertices, network.ranks, *ends, root)
+
+
+@functools.lru_cache(maxsize=256)
+def _grounds(wiring: _Wiring, root: int, turned: bool, asked: int) -> list[_Ground]:
+    """What is worth planning on: the fewest trees that carry all, and one through each other rank.
+
+    Where these do not carry nearly all that can flow, whatever number of trees carries most.
+    """
+    if asked:
+        return [_ground(wiring, root, turned, asked)]
+    n, most = wiring.network.ranks, _most(wiring, root, turned)
+    switched = wiring.network.vertices > n
+    first = [c for c in (most, n - 1 if switched else 0) if 0 < c <= max(_MOST_COUNT, n - 1)]
+    found = [_ground(wiring, root, turned, c) for c in first]
+    good = [g for g in found if g.kept >= _ENOUGH]
+    if good:
+        return good
+    for count in range(1, _MOST_COUNT + 1):
+        found.append(_ground(wiring, root, turned, count))
+        if found[-1].kept >= _ENOUGH:
+            break
+    return [max(found, key=lambda g: g.kept)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What one step sends when all of the pipeline is full: an edge of every tree.
+
+    Shapes: e edges of all trees, all ``int32[e]``.
+
+    Attributes:
+        count: Trees.
+        depth, src, dst, tree, lane: Of each edge; depth 0 begins at the root.
+        full: Seconds of the most loaded link when every edge sends its part of 1 byte.
+        filling: How many full steps all steps are beyond the number of pieces, by bytes.
+        latency: Of the slowest route, seconds.
+    """
+
+    count: int
+    depth: Ints
+    src: Ints
+    dst: Ints
+    tree: Ints
+    lane: Ints
+    full: float
+    filling: float
+    latency: float
+
+    def time(self, size: float, pieces: int, lanes: int) -> float:
+        """Seconds of so many pieces of each tree's part, with one lane a link or two."""
+        volume, deepest = self.full * size, int(self.depth.max())
+        if lanes == 1:
+            return (pieces + deepest) * self.latency + volume * (1 + self.filling / pieces)
+        return 2 * self.latency + volume * (1 + 2 * self.filling / pieces)
+
+    def fastest(self, size: float, asked: int) -> tuple[int, int]:
+        """Pieces of each tree's part, and lanes of a link: two only where that gains something."""
+        volume, edges = self.full * size, len(self.src)
+        most = max(1, min(_TRIED_SENDS // edges, math.ceil(_PATIENCE * self.filling)))
+        one = asked or _chunks.best(self.filling, self.latency, volume, most)
+        if not self.latency:
+            return one, 1
+        most = min(asked or most, int(volume / (_LONGEST * self.latency)))
+        two = asked or most
+        gains = 1 < two <= most and self.time(size, two, 2) < _GAIN * self.time(size, one, 1)
+        return (two, 2) if gains else (one, 1)
+
+
+@functools.lru_cache(maxsize=128)
+def _plans(wiring: _Wiring, root: int, turned: bool, asked: int, seed: int) -> list[_Plan]:
+    """Of each ground, the one of several packings that fills a pipeline soonest."""
+    found = []
+    for ground in _grounds(wiring, root, turned, asked):
+        tries = max(1, min(_MOST_TRIES, _EFFORT // (ground.count * (ground.network.ranks - 1))))
+        plans = (_packed(wiring, ground, root, tries * seed + k) for k in range(tries))
+        found.append(min(plans, key=lambda p: (p.filling, int(p.depth.max()))))
+    return found
+
+
+def _packed(wiring: _Wiring, ground: _Ground, root: int, seed: int) -> _Plan:
+    """Trees, and how they load the links."""
+    links, network = ground.links, ground.network
+    ends = links.tail, links.head, links.capacity
+    trees = branchings.branchings(network.ranks, *ends, root, ground.count, seed)
+    rows = [(t.depth[u], u, v, i) for i, t in enumerate(trees) for u, v in t.edges]
+    depth, src, dst, tree = np.array(rows, np.int32).reshape(-1, 4).T
+    seconds = _loads(ground, depth, src, dst) / (network.capacity * wiring.unit)
+    full = float(seconds.sum(0).max())
+    first, last = np.cumsum(seconds, 0).max(1), np.cumsum(seconds[::-1], 0).max(1)
+    filling = float((first[:-1].sum() + last[:-1].sum()) / full) - (len(seconds) - 1)
+    pairs, pair = np.unique(np.stack([src, dst], 1), axis=0, return_inverse=True)
+    lane = _links.colours(pairs)[pair.ravel()]
+    return _Plan(len(trees), depth, src, dst, tree, lane, full, filling, wiring.latency)
+
+
+def _loads(ground: _Ground, depth: Ints, src: Ints, dst: Ints) -> Floats:
+    """What the edges of each depth put on each link, in parts of D: ``float64[depths, l]``."""
+    links = ground.links
+    ends = zip(links.tail.tolist(), links.head.tolist(), strict=True)
+    route = {pair: path for pair, path in zip(ends, links.routes, strict=True)}
+    load = np.zeros((int(depth.max()) + 1, len(ground.network.capacity)))
+    for d, u, v in zip(depth.tolist(), src.tolist(), dst.tolist(), strict=True):
+        load[d, list(route[u, v])] += 1 / ground.count
+    return load
+
+
+def _scheduled(collective: str, group: Group, hint: Hint, asked: int, pieces: int) -> Schedule:
+    """Of a collective, broadcast or reduce."""
+    wiring, n = _of(group), group.ranks
+    assert not isinstance(wiring, str), wiring
+    back = collective == "reduce"
+    plans = _plans(wiring, hint.root, back, asked, hint.seed)
+    ways = [(plan, *plan.fastest(hint.size, pieces)) for plan in plans]
+    plan, m, lanes = min(ways, key=lambda w: w[0].time(hint.size, *w[1:]))
+    depths = int(plan.depth.max()) + 1
+    late = depths - 1 - plan.depth if back else plan.depth
+    rows_at = [np.flatnonzero(late == d) for d in range(depths)]
+    src, dst = (plan.dst, plan.src) if back else (plan.src, plan.dst)
+    op = REDUCE if back else COPY
+
+    def make(i: int) -> Sends:
+        rows = np.concatenate([rows_at[d] for d in range(depths) if 0 <= i - d < m])
+        piece = i - late[rows]
+        lane = plan.lane[rows] * lanes + piece % lanes
+        return sends(src[rows], dst[rows], plan.tree[rows] * m + piece, op=op, lane=lane)
+
+    def pattern(i: int) -> tuple[str, int]:
+        # The first piece of two lanes has another size.
+        return ("full", 0) if depths - 2 + lanes <= i < m else ("step", i)
+
+    return Schedule(
+        of(collective, n, root=hint.root, parts=plan.count * m), "forest", one_group(n), n, m + depths - 1,
+        make, _share(plan, m, lanes, hint.size), (int(plan.lane.max()) + 1) * lanes, pattern,
+    )  # fmt: skip
+
+
+def _share(plan: _Plan, m: int, lanes: int, size: float) -> Floats | None:
+    """Parts of D of all pieces: with two lanes the first piece is smaller, so that these come to differ.
+
+    While one of two lanes waits for latency the other sends if it is at least that far behind; so far it
+    stays behind on the whole way.
+    """
+    if lanes == 1:
+        return None
+    piece = np.ones(m)
+    piece[0] = 1 - _APART * plan.latency * m / (plan.full * size)
+    return np.tile(piece / piece.sum(), plan.count) / plan.count

@@ -1,0 +1,197 @@
+"""Every command with words missing, too many or wrong: one line that shows a right one, which then runs."""
+
+import inspect
+import re
+import shlex
+import typing
+from collections import defaultdict
+from typing import Any
+
+import pytest
+import typer.models
+from cli import run
+
+import hopcast
+from hopcast.cli import _shell
+
+COMMANDS = _shell.commands()
+# serve takes no argument and runs until it is interrupted.
+ASKED = [c for c in COMMANDS if c != "serve"]
+
+
+def parameters(command: str) -> dict[str, tuple[Any, typer.models.ParameterInfo]]:
+    """Arguments and options: the default, and what typer is told."""
+    function = _shell.load(command).command
+    hints = typing.get_type_hints(function, include_extras=True)
+    found = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        told = [e for e in typing.get_args(hints[name]) if isinstance(e, typer.models.ParameterInfo)]
+        if told:
+            found[name] = (parameter.default, told[0])
+    return found
+
+
+def refused(*words: str) -> str:
+    """The line for words that are refused."""
+    ran = run(*words)
+    assert ran.status == 2, ran
+    assert ran.out == ""
+    assert ran.err.startswith("hopcast: error: ")
+    assert ran.err.count("\n") == 1
+    return ran.err.removeprefix("hopcast: error: ").strip()
+
+
+def shown(line: str) -> str:
+    """The command line that an error shows."""
+    found = re.search(r"as in: (hopcast .*)$", line)
+    assert found, line
+    return found[1]
+
+
+NEEDS = [c for c in ASKED if any(isinstance(i, typer.models.ArgumentInfo) for _, i in parameters(c).values())]
+
+
+@pytest.mark.parametrize("command", [c for c in NEEDS if c != "list"])
+def test_a_command_alone_says_what_is_missing_and_shows_an_example(command: str) -> None:
+    line = refused(command)
+    assert " missing; as in: " in line
+    assert shown(line) in _shell.examples(command)
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_a_word_too_many_is_named(command: str) -> None:
+    words = shlex.split(_shell.examples(command)[-1])[1:]
+    line = refused(*words, "and", "more")
+    assert re.match(r"'(and )?more' is too much; as in: ", line) or "'and' is" in line or "twice" in line, (
+        line
+    )
+
+
+OPTIONS = [
+    (c, i.param_decls[0])
+    for c in COMMANDS
+    for _, i in parameters(c).values()
+    if isinstance(i, typer.models.OptionInfo) and i.param_decls and i.metavar
+]
+
+
+@pytest.mark.parametrize(("command", "option"), OPTIONS, ids=[" ".join(o) for o in OPTIONS])
+def test_an_option_without_its_value_shows_an_example_that_has_it_if_there_is_one(
+    command: str, option: str
+) -> None:
+    line = refused(command, option)
+    assert re.match(rf"{option} takes (a value|2 values); as in: ", line), line
+    examples = _shell.examples(command)
+    assert shown(line) in examples
+    assert option in shlex.split(shown(line)) or not any(option in shlex.split(e) for e in examples)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_slip_of_the_pen_in_an_option_is_answered_with_it(command: str) -> None:
+    for _, info in parameters(command).values():
+        option = (info.param_decls or ("",))[0]
+        if isinstance(info, typer.models.OptionInfo) and len(option) > 6:
+            line = refused(command, f"{option}z")
+            assert f"no option {option}z; did you mean" in line
+            assert option in line.replace(f"{option}z", "")
+    assert refused(command, "--qqq") == f"no option --qqq (see: hopcast {command} --help)"
+
+
+WRONG = [
+    ("draw", "a cluster is missing", ""),
+    ("draw --cut", "a cluster is missing", "--cut"),
+    ("draw --route 0,0 3,3", "a cluster is missing", "--route"),
+    ("draw --trees", "a collective and a cluster are missing", "--trees"),
+    ("draw --load", "a collective and a cluster are missing", "--load"),
+    ("draw --sweep 1K 1M", "a collective and a cluster are missing", "--sweep"),
+    ("draw --steps 0", "a collective and a cluster are missing", "--steps"),
+    ("draw all_gather", "'all_gather' is drawn on a cluster", "all_gather"),
+    ("draw all_gather --trees", "'all_gather' is drawn on a cluster", "--trees"),
+    ("draw plan.csv", "'plan.csv' is drawn on a cluster", ""),
+    ("draw v5e:4x4 --trees", "--trees: for a collective", "--trees"),
+    ("draw v5e:4x4 --load", "--load: for a collective", "--load"),
+    ("draw v5e:4x4 --sweep 1K 1M", "--sweep: for a collective", "--sweep"),
+    ("draw v5e:4x4 --over x --algorithm ring", "--over and --algorithm: for a collective", "--algorithm"),
+    ("predict all_gather --size 1M", "CLUSTER is missing", "all_gather"),
+    ("predict v5e:4x4 all_gather --size 1M", "'all_gather' is a collective", "all_gather"),
+    ("predict all_gather v5e:4x4 --on v5p:4x4x4 --size 1M", "given twice, v5e:4x4 and --on v5p", "predict"),
+    ("simulate all_gather v5e:4x4", "--size is missing", "--size"),
+    ("advise all_gather", "--chips is missing", "--chips"),
+    ("route v5e:4x4 0,0", "DST is missing", "route"),
+    ("route", "CLUSTER is missing", "route"),
+]
+
+
+@pytest.mark.parametrize(("words", "says", "has"), WRONG, ids=[w for w, *_ in WRONG])
+def test_what_is_missing_is_said_with_an_example_of_the_same_kind(words: str, says: str, has: str) -> None:
+    line = refused(*shlex.split(words))
+    assert says in line
+    assert has in shown(line)
+
+
+REFUSED = [
+    ("draw pyramid --cut", "pyramid is a figure of the atlas and takes no --cut"),
+    ("draw pyrmid", "did you mean pyramid?"),
+    ("draw all_gather v5e:4x4 --route 0,0 3,3", "hopcast draw v5e:4x4 --route 0,0 3,3"),
+    ("draw all_gather ring:8 --cut --trees", "--cut and --trees: each is a picture of its own"),
+    ("show dgx-h100:2,ecmp=hash", "did you mean routing=ecmp?"),
+    ("show dgx-h100:2,routing=hash", "there is: spread, ecmp"),
+    ("show dgx-h100:2,colour=red", "there is: gpus, nics,"),
+    ("atlas --ranks x", "--ranks 'x': write a whole number"),
+    ("sweep all_reduce ring:8 -f x", "-f 'x': write a number"),
+    (
+        "predict all_gather ring:8 --size 1M --price cheap",
+        "--price: 'cheap' is not one of 'formula', 'steps'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), REFUSED, ids=[w for w, _ in REFUSED])
+def test_what_cannot_be_is_refused_with_what_can(words: str, says: str) -> None:
+    assert says in refused(*shlex.split(words))
+
+
+UNKNOWN = [
+    ("predct", "predict"),
+    ("sim", "simulate"),
+    ("best", "--algorithm best"),
+    ("compare", "--compare"),
+    ("price", "--price"),
+    ("cut", "--cut"),
+    ("jitter", "--jitter"),
+    ("all_reduce", "predict all_reduce"),
+    ("all-gather", "predict all_gather"),
+    ("pyramid", "draw pyramid"),
+]
+
+
+@pytest.mark.parametrize(("word", "has"), UNKNOWN)
+def test_an_unknown_command_is_answered_with_the_use_of_the_nearest(word: str, has: str) -> None:
+    line = refused(word, "all_reduce", "v5e:4x4")
+    assert line.startswith(f"no command {word!r}; did you mean ")
+    assert has in shown(line)
+
+
+@pytest.mark.parametrize("word", ["zzz", "export", "plan"])
+def test_a_word_that_is_like_nothing_is_answered_with_all_commands(word: str) -> None:
+    assert refused(word).endswith(f"there is: {', '.join(COMMANDS)}")
+
+
+SAME = {"over", "mesh", "order", "root", "shift", "seed", "slow", "dead", "price", "combine", "per_rank"}
+
+
+def test_an_option_is_the_same_in_every_command_and_verb() -> None:
+    """Commands and verbs repeat their options, so that each signature can be read; none may drift."""
+    flags, defaults = defaultdict(set), defaultdict(set)
+    for command in COMMANDS:
+        for name, (default, info) in parameters(command).items():
+            if isinstance(info, typer.models.OptionInfo) and name in SAME:
+                flags[name].add((info.param_decls, info.metavar))
+                defaults[name].add(str(default))
+    for verb in (getattr(hopcast, name) for name in hopcast.__all__):
+        if inspect.isfunction(verb):
+            for name, parameter in inspect.signature(verb).parameters.items():
+                if name in SAME:
+                    defaults[f"{name} of verbs"].add(str(parameter.default))
+    assert all(len(kinds) == 1 for kinds in (*flags.values(), *defaults.values())), (flags, defaults)
+    assert set(flags) == SAME
