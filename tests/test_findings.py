@@ -96,8 +96,12 @@ def test_the_bound_of_the_twisted_torus_is_that_of_its_mean_distance() -> None:
 
 
 def test_a_twisted_torus_is_no_help_to_rings() -> None:
-    found = shown("predict all_gather v5p:4x4x8,twisted --size 1GiB")["twist"]
-    assert found["try"].split()[3] == "v5p:4x4x8"
+    words = "predict all_gather v5p:4x4x8,twisted --size 1GiB"
+    found = shown(f"{words} --algorithm multi_axis")["twist"]
+    better = shlex.split(found["try"])[1:]
+    assert better[-1] == "translated_tree"
+    assert row(*better)["time_us"] < 0.5 * row(*shlex.split(words), "--algorithm", "multi_axis")["time_us"]
+    assert "twist" not in shown(words)
 
 
 def test_half_the_bytes_take_half_the_bandwidth_time() -> None:

@@ -28,6 +28,7 @@ LAYERS = [
     ["simulate"],
     ["question"],
     ["predict"],
+    ["habits"],
     ["choose"],
     ["findings"],
     ["plan", "run", "write", "program", "compare"],

@@ -110,3 +110,15 @@ def test_routes_learned_bit_by_bit_are_the_routes(grid):
         for column in ("pair", "weight", "start", "links", "latency"):
             np.testing.assert_array_equal(getattr(some, column), getattr(whole, column))
         router.learn(dst, src)
+
+
+def test_a_long_chain_can_be_watched_and_crowded_steps_are_left_at_once():
+    where, seen = cluster("300", W, HOP), []
+    made = build("all_gather", "chain", where)
+    flows.simulate(made, where, MIB, detail=False, progress=seen.append)
+    assert seen == sorted(seen)
+    assert 0 <= seen[0] < seen[-1] < 1
+    far = build("all_gather", "recursive_doubling", cluster("128w", W, HOP))
+    assert relay_steps.passed(far, cluster("128w", W, HOP), MIB, 0.0) is None
+    large = build("all_gather", "ring", cluster("2100w", W, HOP))
+    assert relay_steps.passed(large, cluster("2100w", W, HOP), MIB, 0.0) is None

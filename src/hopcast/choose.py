@@ -4,9 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
-from . import algorithms, interpret
+from . import algorithms, habits, interpret
 from .algorithms import Algorithm
 from .ir import algebra
 from .ir.collective import PAIRS
@@ -57,7 +55,8 @@ def answer(
         found = Choice(named, options)
     if not price and most is not None and not _is_quick(question, found, most):
         price = "steps"
-    return of_choice(question, found, price, combine)
+    made = of_choice(question, found, price, combine)
+    return replace(made, notes=(*made.notes, found.why)) if found.why else made
 
 
 def _own(question: Question, algorithm: str, price: str, combine: str) -> Answer:
@@ -103,65 +102,16 @@ def choice(question: Question, algorithm: str) -> Choice:
 
 
 def library(question: Question) -> Choice | None:
-    """What the machine's own software would run, where we know it; else None.
-
-    On TPUs XLA runs rings on wrapped axes, chains on open ones, one colour per rotated axis order on several
-    axes, and routes all_to_all and permute directly. That sums and copies over several slices, or over
-    cores and chips, go level by level is assumed. On NVIDIA's GPUs see `_nccl`.
-
-    Source: collective_algorithm_config of the TPU compiler, libtpu of jax 0.10.2, read 2026-11.
-    """
+    """What the machine's own software would run, where we know it (see `habits`); else None."""
     group, name = question.group, question.collective
     if group.ranks == 1:
         return None
-    known = {"xla": _xla, "nccl": _nccl}.get(question.cluster.library)
+    known = {"xla": habits.xla, "nccl": habits.nccl}.get(question.cluster.library)
     found = None if known is None else known(question)
     if found is None:
         return None
-    chosen, options = found
-    choice = Choice(algorithms.get(chosen), options, "library")
+    choice = Choice(algorithms.get(found.algorithm), found.options, "library", found.why)
     return choice if choice.algorithm.valid(name, group, question.hint) is None else None
-
-
-def _xla(question: Question) -> tuple[str, dict[str, str]] | None:
-    group, name = question.group, question.collective
-    if group.switched and not group.levels:
-        return None
-    if name in ("all_to_all", "permute") and not group.switched:
-        return "direct", {}
-    if name not in ("all_gather", "reduce_scatter", "all_reduce"):
-        return None
-    if group.levels:
-        return "hierarchical", {}
-    if len(group.axes) > 1:
-        return "multi_axis", {}
-    return ("bidirectional_ring", {"split": "on"}) if group.axes[0].wraps else ("chain", {})
-
-
-def _nccl(question: Question) -> tuple[str, dict[str, str]] | None:
-    """The shape of what NCCL runs, for large messages.
-
-    Inside a node all_reduce is NVLS where the switch reduces, and everything else of it rings. Between nodes
-    a ring or tree of every channel enters a node by one NIC and leaves it by another, all channels together
-    use all NICs, and sums go over NVLink first: `hierarchical` is that. all_to_all is a send for every pair;
-    between nodes it goes over NVLink to the GPU of the right rail (PXN). NCCL's choice among ring, tree and
-    NVLS by size, its protocols, and the rings it finds where GPUs are joined by cables are not modelled here.
-
-    Source: NVIDIA/nccl v2.30, src/graph/tuning.cc and src/enqueue.cc (which algorithms are enabled where),
-    read 2026-11; NVIDIA 2022, Doubling all2all performance with NCCL 2.12 (PXN).
-    """
-    group, name = question.group, question.collective
-    topology = question.cluster.topology
-    ends = np.maximum(topology.src, topology.dst)[topology.axis == len(topology.axes) - 1]
-    if not group.switched or (ends < topology.chips).any():
-        return None
-    if name == "all_to_all":
-        return ("pxn" if group.levels else "direct"), {}
-    if name not in ("all_gather", "reduce_scatter", "all_reduce"):
-        return None
-    if group.levels:
-        return "hierarchical", {}
-    return ("nvls" if name == "all_reduce" and group.ability == "nvls" else "ring"), {}
 
 
 def candidates(question: Question) -> list[Choice]:

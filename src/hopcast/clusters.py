@@ -1,6 +1,5 @@
 """A cluster from text: ``v5e:4x4``, ``torus:4x4,bandwidth=45GB/s,latency=0``, ``v5p-128``, ``mine.toml``."""
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -226,22 +225,24 @@ def _ranks(one: Cluster, chip: chips.Chip, latency: float) -> Cluster:
         raise InputError(f"{text!r}: JAX shows one device for each chip of {chip.title}; leave ranks= off")
     if "twisted" in options:
         raise InputError(f"{text!r}: ranks of a twisted slice are chips; leave out ranks=cores or twisted")
-    link = float(one.topology.bandwidth.max(initial=0.0)) or chip.figure("ici.bandwidth").value
-    known = chip.figures.get("core.bandwidth")
+    return _by_cores(one, chip, latency)
+
+
+def _by_cores(one: Cluster, chip: chips.Chip, latency: float) -> Cluster:
+    """The slice with a rank for each core; what nobody gives of the way between two cores is assumed."""
+    text, options, known = one.name, one.options, chip.figures.get("core.bandwidth")
+    link = _value(text, options, "bandwidth", units.rate, chip.figure("ici.bandwidth").value)
     usual = known.value if known else chip.figure("ici.links").value * link
     rate = _value(text, options, "core_bandwidth", units.rate, usual)
     late = _value(text, options, "core_latency", units.seconds, latency)
+    said = [f"a rank is a core and has half of each link of its chip, {units.show_rate(link / _cores.CORES)}"]
+    if known is None and "core_bandwidth" not in options:
+        said.append(f"core_bandwidth={rate / 1e9:g}GB/s is assumed, what all links of a chip carry")
+    if not {"latency", "core_latency"} & set(options):
+        said.append(f"core_latency={late * 1e6:g}us is assumed, that of a link")
     name = f"{one.topology.name},ranks=cores"
-    guess = [f"core_bandwidth={rate / 1e9:g}GB/s, what all links of a chip carry"] * (
-        known is None and "core_bandwidth" not in options
-    )
-    guess += [f"core_latency={late * 1e6:g}us, that of a link"] * ("core_latency" not in options and late > 0)
-    half = f"a rank is a core and has half of each link of its chip, {link / _cores.CORES / 1e9:g}GB/s"
-    return replace(
-        one,
-        topology=_cores.split(name, one.topology, rate, late),
-        assumed=(*one.assumed, "; ".join([half, *(f"assumed {g}" for g in guess)])),
-    )
+    topology = _cores.split(name, one.topology, rate, late)
+    return replace(one, topology=topology, assumed=(*one.assumed, "; ".join(said)))
 
 
 def _slices(text: str, options: Mapping[str, str], chips_each: int) -> int:
@@ -286,7 +287,7 @@ def with_hosts(one: Cluster, count: int = 1) -> Cluster:
     held = int(chip.figure("host.chips").value)
     # Cores share the links that their chip has to its host and to the network.
     cores = tuple(a.length for a in one.topology.axes if a.inner)
-    rates = [rate / math.prod(cores) for rate in rates]
+    rates = [rate / one.topology.cores for rate in rates]
     shape = tuple(a.length for a in one.topology.axes if not a.inner)
     block = _multislice.block_of(shape, chip.shapes.get("host.shape", (2, held // 2)))
     name = one.topology.name + (f",slices={count}" if count > 1 else "")

@@ -91,8 +91,7 @@ def degrade(was: Cluster, slow: Sequence[str] = (), dead: Sequence[str] = ()) ->
 def _shared(topology: Topology, src: int, dst: int) -> Bools:
     """``bool[m]``: the links from one vertex to another, and the parts of the same cable of other cores."""
     chip = np.arange(topology.vertices)
-    cores = topology.axes[-1].length if topology.axes[-1].inner else 1
-    chip[: topology.chips] //= cores
+    chip[: topology.chips] //= topology.cores
     if chip[src] == chip[dst] and max(src, dst) < topology.chips:
         return np.asarray((topology.src == src) & (topology.dst == dst))
     return np.asarray((chip[topology.src] == chip[src]) & (chip[topology.dst] == chip[dst]))

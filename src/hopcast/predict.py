@@ -128,11 +128,12 @@ def _whole(value: float) -> float | int:
 
 @dataclass(frozen=True)
 class Choice:
-    """An algorithm with options, and who chose it."""
+    """An algorithm with options, who chose it, and why where there was a choice."""
 
     algorithm: Algorithm
     options: Mapping[str, str] = field(default_factory=dict)
     source: str = "named"
+    why: str = ""
 
     @property
     def name(self) -> str:

@@ -28,9 +28,11 @@ from hopcast.ir.topology import Floats, Ints
 from . import _chunks, _links, _network
 
 COLLECTIVES = "broadcast", "reduce"
-MOST_RANKS, _MOST_SWITCHED = 1_024, 256
+MOST_RANKS, MOST_UNASKED, _MOST_SWITCHED = 1_024, 512, 256
 MOST_SENDS = 5_000_000  # that may be asked for
-_TRIED_SENDS = 1_200_000  # that are followed in a second or two
+_TRIED_SENDS = 1_000_000  # that are followed in a second or two
+_MOST_MIXED = 1_500  # edges of trees over links of nodes and between them, which others try
+_MOST_EDGES = 20_000  # of all trees that may be asked for
 _MOST_COUNT = 32  # trees tried, but for one through each other rank
 _ENOUGH = 0.99  # of the most that can flow: more trees are not tried then
 _LEAST = 0.9  # of it, unless asked; a machine's routes do not allow every way over switches
@@ -38,36 +40,34 @@ _EFFORT, _MOST_TRIES = 8_000, 16  # edges of all packings tried, and packings
 _FINEST = 2**20  # units in the fastest link, where rates have no common measure
 _APART = 1.05  # latencies that one of two lanes is behind the other
 _LONGEST = 2.0  # latencies that a piece takes at least, so that the other lane can be so far behind
-_PATIENCE = 250  # pieces for each step of filling: ever more of them would take 0.4 % less, with two lanes 0.8 %
+_PATIENCE = 250  # pieces for each step of filling; all others save 0.4 % together, with two lanes 0.8 %
 _GAIN = 0.98  # of the time of one lane, above which two are not worth it
 
 
-def broadcast(group: Group, hint: Hint, count: int = 0, pieces: int = 0) -> Schedule:
+def broadcast(group: Group, hint: Hint) -> Schedule:
     """Pieces of the array down their trees."""
-    return _scheduled("broadcast", group, hint, count, pieces)
+    return _scheduled("broadcast", group, hint)
 
 
-def reduce(group: Group, hint: Hint, count: int = 0, pieces: int = 0) -> Schedule:
+def reduce(group: Group, hint: Hint) -> Schedule:
     """The mirror image of a broadcast over the links turned round."""
-    return _scheduled("reduce", group, hint, count, pieces)
+    return _scheduled("reduce", group, hint)
 
 
-def valid(collective: str, group: Group, hint: Hint, count: int = 0, pieces: int = 0) -> str | None:
-    """It needs links and switches that the group has to itself, and not too many ranks.
-
-    Args:
-        collective: broadcast or reduce.
-        group: Of the ranks.
-        hint: Gives the root.
-        count: Trees asked for; 0: as many as it takes.
-        pieces: Of the part of each tree; 0: the fastest number.
-    """
+def valid(collective: str, group: Group, hint: Hint) -> str | None:
+    """It needs links and switches that the group has to itself, and not too many ranks."""
+    count, pieces = _asked(hint)
     if group.ranks > MOST_RANKS:
         return f"it packs trees of up to {MOST_RANKS:,} ranks from one root, and these are {group.ranks:,}"
+    if count * (group.ranks - 1) > _MOST_EDGES:
+        room = _MOST_EDGES // (group.ranks - 1)
+        return f"{count:,} trees are too many; up to {room:,} are possible for {group.ranks:,} ranks"
     wiring = _of(group)
     if isinstance(wiring, str):
         return wiring
     ground = _grounds(wiring, hint.root, collective == "reduce", count)[0]
+    if not ground.count and count and _most(wiring, hint.root, collective == "reduce"):
+        return f"its links do not hold {count:,} equal trees"
     if not ground.count:
         return "the links that are alive do not lead from its root to all ranks"
     if ground.kept < _LEAST and not count:
@@ -76,6 +76,24 @@ def valid(collective: str, group: Group, hint: Hint, count: int = 0, pieces: int
     if pieces > most:
         return f"{pieces:,} pieces take too many sends; up to {most:,} are possible here"
     return None
+
+
+def unasked(collective: str, group: Group, hint: Hint) -> str | None:
+    """Following its sends takes long where ranks are many, or share links in ever other ways."""
+    wiring = _of(group)
+    if group.ranks > MOST_UNASKED:
+        return f"it takes seconds beyond {MOST_UNASKED} ranks"
+    if group.levels and not isinstance(wiring, str):
+        ground = _grounds(wiring, hint.root, collective == "reduce", 0)[0]
+        if ground.count * (group.ranks - 1) > _MOST_MIXED:
+            return "its trees share links of nodes and of the network, which takes long to follow"
+    return None
+
+
+def _asked(hint: Hint) -> tuple[int, int]:
+    """Trees, and pieces of the part of each, that were asked for; 0: whatever is fastest."""
+    trees, pieces = (int(hint.options.get(key) or 0) for key in ("trees", "pieces"))
+    return trees, pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +119,9 @@ def _of(group: Group) -> _Wiring | str:
         ranks, pairs = (np.ascontiguousarray(c, np.int32) for c in (group.all_groups, _links.of(group)))
         return _of_links(group.cluster, ranks.shape, ranks.tobytes(), pairs.tobytes())
     if group.ranks > _MOST_SWITCHED:
-        return f"it looks at the routes over switches of up to {_MOST_SWITCHED} ranks; these are {group.ranks:,}"
+        return (
+            f"it looks at the routes over switches of up to {_MOST_SWITCHED} ranks; these are {group.ranks:,}"
+        )
     found = _network.of(group)
     return found if isinstance(found, str) else _of_routes(found)
 
@@ -266,16 +286,17 @@ def _loads(ground: _Ground, depth: Ints, src: Ints, dst: Ints) -> Floats:
     """What the edges of each depth put on each link, in parts of D: ``float64[depths, l]``."""
     links = ground.links
     ends = zip(links.tail.tolist(), links.head.tolist(), strict=True)
-    route = {pair: path for pair, path in zip(ends, links.routes, strict=True)}
+    route = dict(zip(ends, links.routes, strict=True))
     load = np.zeros((int(depth.max()) + 1, len(ground.network.capacity)))
     for d, u, v in zip(depth.tolist(), src.tolist(), dst.tolist(), strict=True):
         load[d, list(route[u, v])] += 1 / ground.count
     return load
 
 
-def _scheduled(collective: str, group: Group, hint: Hint, asked: int, pieces: int) -> Schedule:
+def _scheduled(collective: str, group: Group, hint: Hint) -> Schedule:
     """Of a collective, broadcast or reduce."""
     wiring, n = _of(group), group.ranks
+    asked, pieces = _asked(hint)
     assert not isinstance(wiring, str), wiring
     back = collective == "reduce"
     plans = _plans(wiring, hint.root, back, asked, hint.seed)

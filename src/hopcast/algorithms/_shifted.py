@@ -15,8 +15,10 @@ links have nothing to do, so rounds grow shorter towards the end.
 
 import functools
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,10 +31,25 @@ from ._network import Wiring
 
 _MOST_CLASSES = 64  # of links; where ranks are not alike there are more
 _SAME = 1 + 1e-9
-_MOST_EDGES = 2_500  # of the trees of all pieces: about 0.05 s for each way to divide them into rounds
+_SLOW = 0.5  # of the time of the slowest kind of ways, from which another may give the length of rounds
+_MOST_EDGES = 2_500  # of the trees of all pieces, about 0.1 s
+_EFFORT = 25_000  # edges of all trials together
 _PARTS = 1, 2, 3, 4, 6  # a round takes at most one of so many parts of what is left to do
-# Places by which the number of pieces, the longest round and the part that a round may take are changed.
-_MOVES = (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1), (1, 0, 0), (-1, 0, 0), (2, 1, 0), (2, 0, 0), (-2, 0, 0)
+
+
+class _Place(NamedTuple):
+    """How a trial is made: places in lists, of which only the second has no end."""
+
+    pieces: int
+    longest: int
+    part: int
+    unit: int
+
+
+_MOVES = (
+    (0, 1, 0, 0), (0, -1, 0, 0), (0, 0, 1, 0), (0, 0, -1, 0),
+    (1, 0, 0, 0), (-1, 0, 0, 0), (2, 1, 0, 0), (2, 0, 0, 0), (-2, 0, 0, 0),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +182,13 @@ def fastest(shifts: Shifts, rate: float, trees: int, latency: float, shard: floa
         shard: Bytes.
         seed: Other choices among equals.
 
-    Cost: some tens of trials of up to 0.1 s.
+    Cost: some tens of trials of up to 0.1 s, together under 1 s up to 128 ranks.
     """
     trials = _Trials(shifts, rate, trees, latency, shard, seed)
     for at in trials.begins():
         now, improved = trials.time(at), True
         while improved:
-            near = ((at[0] + move[0], at[1] + move[1], at[2] + move[2]) for move in _MOVES)
+            near = (_Place(*(i + j for i, j in zip(at, move, strict=True))) for move in _MOVES)
             better = next((there for there in near if trials.time(there) < now / _SAME), None)
             improved = better is not None
             at = better or at
@@ -181,45 +198,55 @@ def fastest(shifts: Shifts, rate: float, trees: int, latency: float, shard: floa
 
 
 class _Trials:
-    """Trees of some numbers of pieces, divided into rounds in some ways."""
+    """Trees of some numbers of pieces, grown in rounds of some lengths."""
 
     def __init__(
         self, shifts: Shifts, rate: float, trees: int, latency: float, shard: float, seed: int
     ) -> None:
-        self.shifts, self.latency, self.shard, self.seed = shifts, latency, shard, seed
-        self.slowest, self.rate, self.trees = float(shifts.use.max()), rate, trees
+        self.shifts, self.rate, self.trees = shifts, rate, trees
+        self.latency, self.shard, self.seed = latency, shard, seed
         doubled = [1 << i for i in range(_MOST_EDGES.bit_length())]
         numbers = sorted({*doubled, *(trees * k for k in doubled)})
         self.numbers = [k for k in numbers if k == 1 or k * (shifts.torus.ranks - 1) <= _MOST_EDGES]
-        self.known: dict[tuple[int, tuple[int, ...]], float] = {}
+        # Rounds as long as some edges of a kind leave links of that kind busy to the end of each.
+        slow, kinds = np.unique(np.round(shifts.use.max(1) / shifts.use.max(), 9), return_counts=True)
+        common = np.argsort(-kinds[slow > _SLOW], kind="stable")
+        self.units = (slow[slow > _SLOW][common] * shifts.use.max()).tolist()
+        self.known: dict[tuple[int, int, tuple[int, ...]], float] = {}
         self.best: Grown | None = None
+        self.effort = 0
 
-    def begins(self) -> list[tuple[int, int, int]]:
-        """Where to begin, in places: number of pieces, longest round, part that a round may take."""
-        first = [self.trees, self.numbers[-1], 1]
-        pieces = dict.fromkeys(k for k in first if k in self.numbers)
-        return [(self.numbers.index(k), max(0, self.whole(k).bit_length() - 3), 2) for k in pieces]
+    def begins(self) -> list[_Place]:
+        """From where better trials are looked for."""
+        first = dict.fromkeys(k for k in (1, self.trees, self.numbers[-1]) if k in self.numbers)
+        return [
+            _Place(self.numbers.index(k), max(0, int(self.whole(k, unit)).bit_length() - 3), 2, i)
+            for k in first
+            for i, unit in enumerate(self.units)
+        ]
 
-    def whole(self, pieces: int) -> int:
-        """Edges of the slowest kind in the time that so many pieces take at least."""
-        return int(pieces / self.rate / self.slowest)
+    def whole(self, pieces: int, unit: float) -> float:
+        """Units in the time that so many pieces take at least."""
+        return pieces / self.rate / unit
 
-    def time(self, at: tuple[int, int, int]) -> float:
+    def time(self, at: _Place) -> float:
         """Seconds of one trial; where it cannot be the best, of what it promises."""
-        if not (0 <= at[0] < len(self.numbers) and at[1] >= 0 and 0 <= at[2] < len(_PARTS)):
-            return float("inf")
-        pieces = self.numbers[at[0]]
-        rounds = _rounds(pieces / self.rate / self.slowest, 1 << at[1], _PARTS[at[2]])
-        best = float("inf") if self.best is None else self.best.time(self.latency, self.shard)
+        if not (0 <= at.pieces < len(self.numbers) and at.longest >= 0 and 0 <= at.part < len(_PARTS)):
+            return math.inf
+        pieces, unit = self.numbers[at.pieces], self.units[at.unit]
+        rounds = _rounds(self.whole(pieces, unit), 1 << at.longest, _PARTS[at.part])
+        best = math.inf if self.best is None else self.best.time(self.latency, self.shard)
         promised = len(rounds) * self.latency + self.shard / self.rate
-        if promised >= best:
-            return promised
-        if (pieces, rounds) not in self.known:
-            made = _Growth(self.shifts, pieces, self.seed).grown(rounds, self.slowest)
-            time = self.known[pieces, rounds] = made.time(self.latency, self.shard)
+        key = pieces, at.unit, rounds
+        if promised >= best or (self.effort > _EFFORT and key not in self.known):
+            return max(promised, best)
+        if key not in self.known:
+            self.effort += pieces * (self.shifts.torus.ranks - 1)
+            made = _Growth(self.shifts, pieces, self.seed).grown(rounds, unit)
+            time = self.known[key] = made.time(self.latency, self.shard)
             if time < best / _SAME:
                 self.best = made
-        return self.known[pieces, rounds]
+        return self.known[key]
 
 
 def _rounds(whole: float, longest: int, part: int) -> tuple[int, ...]:

@@ -50,6 +50,10 @@ def both_ways(n: int, split: bool, up: int = 0) -> Schedule:
         n: 2 or more.
         split: Whether the shard half way round comes half from each side.
         up: Lane of what goes up; the other, of 0 and 1, is that of what goes down.
+
+    >>> last = both_ways(4, split=True).make(1)
+    >>> [(int(s), int(d), int(c)) for s, d, c in zip(last.src, last.dst, last.chunk, strict=True) if s == 0]
+    [(0, 1, 6), (0, 3, 3)]
     """
     half, even = n // 2, n % 2 == 0
     split = split and n > 2 and even

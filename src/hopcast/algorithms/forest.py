@@ -13,7 +13,12 @@ capacities that leave x as it is, and so many trees are packed out of every rank
 multiple, if x is p / q units of capacity. Each tree takes its part of the shard, in m pieces: in step s every
 edge at depth d of a tree sends piece s - d. So every step but the first and last few loads every link alike,
 and none beyond its capacity. One tree of each rank is shallower, and taken where that is faster, though it
-may reach a few percent less than x. `forest,trees=10` asks for so many packed trees.
+may reach a few percent less than x. `forest,trees=10` asks for so many packed trees. Where a machine's routes
+do not allow every way over its switches, as between slices of chips, x may stay out of reach by some percent.
+
+broadcast has trees out of its root alone, as many as can flow to the rank that is hardest to reach, and
+pieces go down them in one lane for each link, or in two that take turns to wait for latency. reduce is its
+mirror image.
 
 reduce_scatter is the mirror image of the all_gather on the links turned round, and all_reduce is the one
 after the other. There is no closed form; steps of packed trees take (m + depth - 1) (alpha + D / (m n x)),
@@ -33,7 +38,9 @@ from hopcast.ir.group import Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 from hopcast.ir.topology import Floats, Ints
 
-from . import _chunks, _ground, _links, _network, _shifted, option
+from . import _chunks, _ground, _links, _network, _packed_root, _shifted, option
+from ._packed_root import broadcast as broadcast
+from ._packed_root import reduce as reduce
 
 SOURCE = (
     "Zhao et al. 2024, ForestColl, arXiv:2402.06787; Edmonds 1973, Edge-disjoint branchings; "
@@ -41,7 +48,7 @@ SOURCE = (
 )
 # Packed trees of each rank, and pieces of the part of each tree; none given: what is fastest.
 OPTIONS: dict[str, tuple[str, ...]] = {"trees": (), "pieces": ()}
-MOST_RANKS, MOST_UNASKED = 256, 64
+MOST_ALIKE, MOST_RANKS, MOST_UNASKED = 512, 256, 64  # ranks: that share trees, of packed ones, and unasked
 MOST_TREES, MOST_SENDS = 1_024, 5_000_000  # that may be asked for
 _TRIED_SENDS, _NAMED_SENDS = 100_000, 3_000_000  # of packed trees that others try, and that are named
 _PACKINGS, _FEW_EDGES = 8, 8_000  # packings tried, and edges of all of them together
@@ -71,14 +78,17 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs links and switches that the group has to itself, as much into each as out of it."""
-    if group.ranks > MOST_RANKS:
-        return f"its trees take minutes beyond {MOST_RANKS} ranks; use hierarchical or multi_axis"
+    if collective in _packed_root.COLLECTIVES:
+        return _packed_root.valid(collective, group, hint)
+    most = MOST_RANKS if hint.options else MOST_ALIKE
+    if group.ranks > most:
+        return f"its trees take minutes beyond {most} ranks; use hierarchical or multi_axis"
     trees, pieces = (int(option(OPTIONS, hint, key) or 0) for key in OPTIONS)
     if trees > MOST_TREES:
         return f"it is asked for {trees:,} trees of each rank, and at most {MOST_TREES:,} are tried"
-    most = MOST_SENDS // (group.ranks * (group.ranks - 1))
-    if pieces > most:
-        return f"{pieces:,} pieces take too many sends; up to {most:,} are possible for {group.ranks} ranks"
+    room = MOST_SENDS // (group.ranks * (group.ranks - 1))
+    if pieces > room:
+        return f"{pieces:,} pieces take too many sends; up to {room:,} are possible for {group.ranks} ranks"
     wiring = _network.of(group)
     if isinstance(wiring, str):
         return wiring
@@ -87,6 +97,8 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     ways = (False,) if wiring.mirrored else (False, True)
     if not hint.options and all(_shifted.of(wiring, turned) for turned in ways):
         return None
+    if group.ranks > MOST_RANKS:
+        return f"its ranks are not alike, and trees of so many kinds take minutes beyond {MOST_RANKS} ranks"
     kept = 0.0
     for count in (trees,) if trees else _COUNTS:
         kept = max(kept, min(_ground.of(wiring, turned, count).kept for turned in ways))
@@ -96,11 +108,13 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 
 
 def unasked(collective: str, group: Group, hint: Hint) -> str | None:
-    """It takes seconds where ranks are many, and more steps than others where links are alike."""
+    """It takes seconds where ranks are many, and gains nothing over others where links are alike."""
+    if collective in _packed_root.COLLECTIVES:
+        return _packed_root.unasked(collective, group, hint)
     if group.ranks > MOST_UNASKED:
         return f"it takes seconds beyond {MOST_UNASKED} ranks"
     if not group.switched and group.uniform_rates and len(set(group.bandwidth)) == 1:
-        return "all its links go from rank to rank at one rate, where synthesized needs fewer steps"
+        return "all its links go from rank to rank at one rate, where synthesized takes no longer"
     return None
 
 

@@ -3,17 +3,21 @@
 all_gather goes over the outer level first: rank i of every node gathers the shards of the ranks i of all
 nodes, each over its own NIC; then the ranks of a node exchange what they have. reduce_scatter is the
 mirror image and all_reduce one after the other: reduce_scatter inside, all_reduce between equals on 1 / n
-of the array, all_gather inside. With ``pipeline=on`` the array is cut into pieces that follow each other
-through the levels, so that network and node work at once.
+of the array, all_gather inside.
+
+Levels work at the same time unless ``pipeline=off``. On nodes of GPUs they are woven (see `_woven`): what
+each stage of the ring between nodes brings is told inside while the next is under way; pieces, one or two at
+a time, follow each other round that ring. On slices the array is cut into pieces that follow each other
+through the levels.
 
 all_to_all sends all messages for a node to the rank there that is its equal, which distributes them; what
 stays in a node goes straight there meanwhile. With ``stages=3`` the messages of a whole node for another
 are collected by one of its ranks before, another one for each other node, which makes them fewer and
 larger.
 
-Cost: without pipeline the sum of the levels, T = T_outer(D / n_inner) + T_inner(D) for all_gather; with
-many pieces the slower of the two. all_to_all of N nodes of g ranks, n = N g, in two stages: T = alpha_outer
-+ D (N - 1) g / (n^2 W_outer) + alpha_inner + D (N - 1) (g - 1) / (n^2 W_inner).
+Cost: without pipeline the sum of the levels, T = T_outer(D / n_inner) + T_inner(D) for all_gather; woven
+little more than the slower of the two. all_to_all of N nodes of g ranks, n = N g, in two stages: T =
+alpha_outer + D (N - 1) g / (n^2 W_outer) + alpha_inner + D (N - 1) (g - 1) / (n^2 W_inner).
 """
 
 import math
@@ -26,23 +30,29 @@ from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule
 
-from . import _exchange, _turned, multi_axis, option, ring
+from . import _exchange, _rates, _turned, _woven, multi_axis, option, ring
 
 SOURCE = "Gordic 2026, Inside TPU and GPU clusters, part 7; jax-ml scaling-book, chapter GPUs"
 LEVELS = True  # its closed form is made of those of the levels
 OPTIONS: dict[str, tuple[str, ...]] = {"pipeline": ("on", "off"), "pieces": (), "stages": ("2", "3")}
 _PIECES = 8  # where the rates of a level are not known
 _MOST_PIECES, _MOST_SENDS = 64, 300_000  # of a schedule that is to be simulated in seconds
+_MOST_WOVEN = 1_000_000  # sends, which are followed about five times as fast
 _HARDLY = 1.01  # times the least time: not worth more pieces
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Outer level first, then inside."""
+    if is_woven("all_gather", group, hint):
+        return _woven.all_gather(_plan(group, hint))
     return _pipelined("all_gather", group, hint)
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """reduce_scatter inside, between equals, and all_gather back."""
+    if is_woven("all_reduce", group, hint):
+        there = all_gather(group, hint)
+        return algebra.then(algebra.reverse(there), there, "all_reduce")
     return _pipelined("all_reduce", group, hint)
 
 
@@ -83,7 +93,7 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     """Without pipeline, on levels that are exact themselves."""
-    if _pieces(collective, group, hint) > 1:
+    if is_woven(collective, group, hint) or _pieces(collective, group, hint) > 1:
         return False
     if collective == "all_to_all":
         alone = all(v.uniform for v in group.levels)
@@ -106,7 +116,9 @@ def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
         whole_at_once = _pieces(collective, group, hint) == 1 and option(OPTIONS, hint, "stages") == "2"
         parts = _exchange.two_stages(group, hint.size) if whole_at_once else None
         return sum(parts, Cost(0.0, 0.0)) if parts else None
-    if _pieces(collective, group, hint) > 1 or not all(level.uniform_rates for level in group.levels):
+    if is_woven(collective, group, hint) or not all(level.uniform_rates for level in group.levels):
+        return None
+    if _pieces(collective, group, hint) > 1:
         return None
     whole, size = Cost(0.0, 0.0), hint.size
     for level in reversed(group.levels):
@@ -188,6 +200,42 @@ def _nest(outer: Schedule, inner: list[Schedule], lines: int | None) -> list[Sch
     own = [np.full(s.chunks, 1 / s.chunks) if s.share is None else s.share for s in (inner[0], outer)]
     share = None if inner[0].share is None and outer.share is None else np.outer(own[0], own[1]).ravel()
     return [algebra.shared(p, share) for p in (first, *rest)]
+
+
+def is_woven(collective: str, group: Group, hint: Hint) -> bool:
+    """Whether levels are woven, block by block: nodes of ranks, each of which reaches all others at once."""
+    if collective == "all_to_all" or option(OPTIONS, hint, "pipeline") == "off":
+        return False
+    return len(group.levels) == 2 and all(v.switched and v.ranks > 1 for v in group.levels)
+
+
+def seconds(collective: str, group: Group, hint: Hint) -> float | None:
+    """About how long a woven collective takes; None where it is not woven, or nobody knows the links."""
+    rates = _rates.of_levels(group) if is_woven(collective, group, hint) else None
+    if rates is None:
+        return None
+    return _plan(group, hint).seconds(hint.size, *rates) * (2 if collective == "all_reduce" else 1)
+
+
+def _plan(group: Group, hint: Hint) -> _woven.Plan:
+    """Pieces asked for, or the fewest that take hardly longer than the best number; and on how many lanes.
+
+    Never so many that there would be too many sends to simulate. Where nobody knows the links, one piece.
+    """
+    shape = (group.levels[0].ranks, group.levels[1].ranks)
+    asked, rates = int(hint.options.get("pieces", 0)), _rates.of_levels(group)
+    one = _woven.Plan(*shape)
+    if rates is None:
+        return replace(one, pieces=max(asked, 1))
+    # In both halves of an all_reduce, of the ranks that do not stand for others.
+    followed = 2 * one.sends * group.all_groups.size // _turned.stands_for(group)
+    most = max(1, min(_MOST_PIECES, _MOST_WOVEN // followed))
+    tries = [asked] if asked else [1 << k for k in range(most.bit_length())]
+    plans = [
+        _woven.Plan(*shape, pieces, lanes) for pieces in tries for lanes in _woven.lanes(shape[0], pieces)
+    ]
+    times = [plan.seconds(hint.size, *rates) for plan in plans]
+    return next(p for p, t in zip(plans, times, strict=True) if t <= _HARDLY * min(times))
 
 
 def _pieces(collective: str, group: Group, hint: Hint) -> int:

@@ -1,7 +1,8 @@
 """One direction round a ring: every rank passes on what it last received.
 
 In step s rank r sends chunk r - s to rank r + 1. After n - 1 steps every chunk has been round. On a switch
-the ring is an order of the ranks; on a torus it is an axis that wraps.
+the ring is an order of the ranks; on a torus it is an axis that wraps. ``channels=8`` makes as many rings
+through nodes of GPUs, each by a NIC of its own (see `_channels`), as libraries do.
 
 Cost: n - 1 steps; every rank sends (n - 1) / n of D: T = (n - 1) (alpha + D / (n W)).
 """
@@ -15,11 +16,17 @@ from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.orbits import shifts
 from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
 
+from . import _channels
+
 SOURCE = "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Chan et al. 2007, doi:10.1002/cpe.1206"
+OPTIONS: dict[str, tuple[str, ...]] = {"channels": ()}
+LEVELS = True  # channels go through nodes
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards go round; all of them move in every step."""
+    if "channels" in hint.options:
+        return _channels.all_gather(group, int(hint.options["channels"]))
     n = group.ranks
     rank, turn = np.arange(n), (np.arange(2 * n) % n).astype(np.int32)
     first = sends(rank, (rank + 1) % n, rank)
@@ -39,6 +46,8 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs a closed line of ranks."""
+    if "channels" in hint.options:
+        return _channels.why_not(group, int(hint.options["channels"]))
     return not_one_closed_line(group)
 
 
@@ -58,11 +67,17 @@ def not_one_closed_line(group: Group) -> str | None:
 
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     """On any ring whose links serve it alone; two ranks use one cable both ways."""
+    if "channels" in hint.options:
+        return False
     return group.apart and (group.duplex or (group.ranks > 2 and not group.switched))
 
 
-def cost(collective: str, group: Group, hint: Hint) -> Cost:
-    """(n - 1) (alpha + D / (n W))."""
+def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
+    """(n - 1) (alpha + D / (n W)); of several channels the bytes of a NIC and the latency of all hops."""
+    if "channels" in hint.options:
+        return _channels.cost(group, hint.size, int(hint.options["channels"]))
+    if not group.uniform_rates:
+        return None
     a = long_axis(group)
     steps = group.ranks - 1
     return Cost(steps * group.latency[a], steps * hint.size / (group.ranks * group.bandwidth[a]))

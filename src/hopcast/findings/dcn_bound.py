@@ -48,7 +48,7 @@ def gain(answer: Answer) -> str:
     kept = [k if k == "twisted" else f"{k}={v}" for k, v in cluster.options.items() if k != "slices"]
     for count in range(1, topology.axes[0].length):
         if topology.chips % count == 0 and "twisted" not in kept:
-            larger = slices.shapes(cluster.family, topology.chips // count)
+            larger = slices.shapes(cluster.family, topology.chips // topology.cores // count)
             if larger:
                 head = f"{cluster.family}:{slices.spell(larger[0].shape)}"
                 name = ",".join([head, *([f"slices={count}"] if count > 1 else []), *kept])

@@ -21,12 +21,13 @@ _WHOLE = {
 def when(answer: Answer) -> str | None:
     """D on one rank, or a rank's part of it, exceeds its HBM."""
     q = answer.question
-    capacity = q.cluster.figures.get("hbm.capacity")
+    capacity, cores = q.cluster.figures.get("hbm.capacity"), q.cluster.topology.cores
     held = q.size if q.collective in _WHOLE else q.size / q.group.ranks
-    if capacity is None or held <= capacity.value:
+    if capacity is None or held <= capacity.value / cores:
         return None
-    who = _WHOLE.get(q.collective, "every rank holds")
-    return f"{who} {show_size(held)}, and a chip has {show_size(capacity.value)} of HBM: stream it in parts"
+    who, what = _WHOLE.get(q.collective, "every rank holds"), "a chip" if cores == 1 else "a core"
+    has = show_size(capacity.value / cores)
+    return f"{who} {show_size(held)}, and {what} has {has} of HBM: stream it in parts"
 
 
 def gain(answer: Answer) -> str:

@@ -57,7 +57,7 @@ def _instead(answer: Answer) -> str:
 def _next(answer: Answer, all_axes: bool) -> slices.Slice | None:
     """The smallest slice of as many chips or more with more wraps than this one, or with all."""
     topology = answer.question.cluster.topology
-    each = topology.chips // (topology.axes[0].length if topology.is_slices else 1)
+    each = topology.chips // topology.cores // (topology.axes[0].length if topology.is_slices else 1)
     wraps = sum(a.wraps for a in topology.axes)
     return _search(answer.question.cluster.family, each, wraps, all_axes)
 

@@ -31,13 +31,16 @@ def when(answer: Answer) -> str | None:
         )
     return (
         "rings along the short axes do not close on a twisted torus: "
-        f"the plain one takes {show_seconds(time)}, this one {show_seconds(answer.time)}"
+        f"on the plain one they take {show_seconds(time)}, here {show_seconds(answer.time)}; "
+        "trees that fill all links do not mind"
     )
 
 
 def gain(answer: Answer) -> str:
-    """The same on the other kind of torus."""
+    """The same on a twisted torus, or on trees where it is twisted already."""
     name, _ = _better(answer)
+    if name and not name.endswith(",twisted"):
+        return _command.predict(answer, algorithm="translated_tree")
     return _command.predict(answer, cluster=name) if name else ""
 
 

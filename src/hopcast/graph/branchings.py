@@ -1,10 +1,10 @@
 """Trees out of one root that together use no link beyond its capacity, all grown at once, shallow ones.
 
 As many trees from a root reach all ranks as can flow from it to the rank that is hardest to reach (Edmonds).
-All of them grow by turns, first by edges near the root from whose head most ways lead on. A tree may take an edge as long as what is left
-still serves all other trees, from wherever these have got to, and what it takes away from the edge's head is
-not needed there: one maximum flow tells. An edge that a tree may not take it may never take later, for the
-cut that forbids it stays as tight; so each is looked at once for each tree.
+All of them grow by turns, first by edges near the root from whose head most ways lead on. A tree may take an
+edge as long as what is left still serves all other trees, from wherever these have got to, and what it takes
+away from the edge's head is not needed there: one maximum flow tells. An edge that a tree may not take it may
+never take later, for the cut that forbids it stays as tight; so each is looked at once for each tree.
 
 Source: Edmonds 1973, Edge-disjoint branchings (trees that grow from sets of vertices); Lovasz 1976, On two
 minimax theorems in graph theory (edge by edge).
@@ -75,6 +75,8 @@ def branchings(
     >>> sorted(t.edges for t in branchings(3, *both, np.ones(6), 0, 2))
     [[(0, 1), (1, 2)], [(0, 2), (2, 1)]]
     """
+    if count == vertices - 1 and _is_complete(vertices, tail, head, capacity):
+        return [_through(vertices, root, v) for v in range(vertices) if v != root]
     growing = _Growing(vertices, tail, head, capacity, root, count)
     rng = random.Random(seed)
     waiting: list[tuple[int, float, int, int, int]] = []  # what comes first, the tree, the edge
@@ -98,6 +100,19 @@ def branchings(
             reach(i, y)
             missing -= 1
     return growing.trees
+
+
+def _is_complete(vertices: int, tail: AnyInts, head: AnyInts, capacity: AnyInts) -> bool:
+    """Whether there is a link from every vertex to every other."""
+    key = (np.asarray(tail, np.int64) * vertices + head)[np.asarray(capacity) >= 1]
+    return len(np.unique(key)) == vertices * (vertices - 1)
+
+
+def _through(vertices: int, root: int, first: int) -> Tree:
+    """The tree from the root to a vertex and from there to all others."""
+    others = [v for v in range(vertices) if v not in (root, first)]
+    depth = {root: 0, first: 1} | dict.fromkeys(others, 2)
+    return Tree(root, 1, [(root, first), *((first, v) for v in others)], depth)
 
 
 class _Growing:
@@ -130,7 +145,7 @@ class _Growing:
         self.flows = dinic.Flows(graph, 2 * count * vertices)
 
     def may_take(self, i: int, x: int, y: int) -> bool:
-        """Whether tree i may go from x to y: without it, and all there is at x, every tree still gets to y."""
+        """Whether tree i may go from x to y: with what x has for nothing, all other trees still get to y."""
         if not self.left[x, y]:
             return False
         self.capacity[self.to_slot + i], self.capacity[self.from_source + x] = 0, _ENDLESS

@@ -23,8 +23,7 @@ import numpy.typing as npt
 
 from hopcast.ir.topology import Bools, Floats
 
-from . import dinic
-from .branchings import most
+from . import branchings, dinic
 from .optimum import rate_between
 
 Longs = npt.NDArray[np.int64]
@@ -128,7 +127,7 @@ def direct_from(network: Network, root: int, wanted: int) -> Direct:
     best: Direct | None = None
     for way in _EVEN_WAYS if network.vertices > network.ranks else _EVEN_WAYS[:1]:
         found = _direct(network, _bypassed(network, way, 0))
-        rate = most(network.ranks, network.ranks, found.tail, found.head, found.capacity, root)
+        rate = branchings.most(network.ranks, network.ranks, found.tail, found.head, found.capacity, root)
         if best is None or rate > best.rate:
             best = replace(found, rate=Fraction(rate))
         if best.rate >= wanted:

@@ -1,5 +1,6 @@
 """A network as columns of directed links."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,6 +84,11 @@ class Topology:
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
         return tuple(a.length for a in self.axes)
+
+    @property
+    def cores(self) -> int:
+        """Ranks of one chip: more than 1 where each of its cores is one."""
+        return math.prod(a.length for a in self.axes if a.inner)
 
     @property
     def is_grid(self) -> bool:

@@ -5,8 +5,8 @@ A bound is the largest of several, each of which every schedule must respect:
 - port: what a rank must send and receive, over what its links carry;
 - cut: what must go from some ranks to the others, over what the links between carry, each way by itself;
 - partition: a sum needed everywhere must cross between k parts 2 (k - 1) times if only ranks sum;
-- distance: data for one rank take as many links as it is away, out of what all links carry; where a linear
-  program proves more, links count by how scarce they are;
+- distance: data for one rank take as many links as it is away, out of what all links carry; round a ring,
+  and where a linear program proves more, links count by how scarce they are;
 - latency: the longest of the shortest routes that data must travel.
 
 Where usable links fall into components (the rows of a torus), every component is bounded by itself. Cuts and
@@ -31,6 +31,7 @@ from hopcast.ir.topology import Bools, Floats, Ints
 
 from . import bounds_exact as exact
 from . import bounds_kinds as kinds
+from .bounds_around import around
 from .bounds_kinds import Found
 from .bounds_traffic import Traffic, traffic
 from .bounds_travel import distance, latency, travel
@@ -151,7 +152,8 @@ def _measured(task: kinds.Task) -> _Measured | None:
     cut = kinds.cuts(task)
     more = exact.weaker_cuts(task, cut)
     cut = _larger(cut, kinds.worst_cut(task, more)) if len(more) else cut
-    volumes = [kinds.ports(task), cut, distance(task, how)]
+    ring = around(task)
+    volumes = [kinds.ports(task), cut, distance(task, how)] + ([ring] if ring else [])
     best, is_best = exact.routed(task, max(v.seconds for v in volumes))
     return _Measured(latency(task, how), volumes + ([best] if best else []), is_best)
 

@@ -83,7 +83,8 @@ def routed(task: Task, known: float) -> tuple[Found | None, bool]:
         task: Its groups together are one problem, whatever components they are in.
         known: Seconds of D = 1 byte that are proven already; nothing is found if they are the optimum.
 
-    A few pairs (permute) on whole machines are left to cuts: loading a solver takes longer than all else.
+    A few pairs (permute) on whole grids and switches are left to cuts and to the two ways round a ring, which
+    prove as much there: loading a solver takes longer than all else.
     """
     from hopcast.graph.concurrent import Demands, evenly, lengths, seconds
 
@@ -93,7 +94,7 @@ def routed(task: Task, known: float) -> tuple[Found | None, bool]:
         return None, False
     if task.is_full and not len(parts.pair_part):
         return None, True
-    if not _fits(task) or (len(parts.pair_part) in range(1, parts.ranks + 1) and _is_whole(task)):
+    if not _fits(task) or (len(parts.pair_part) in range(1, parts.ranks + 1) and _is_plain_whole(task)):
         return None, False
     demands = Demands(*pairs_of(task))
     work = len(demands.sources) * len(network.links)
@@ -249,6 +250,12 @@ def _is_whole(task: Task) -> bool:
     every = usable(topology)
     same = alike.classes(topology, np.arange(topology.chips), every.links, every.rate[every.wire])
     return not np.ptp(same) or (every.straight and not np.ptp(every.rate))
+
+
+def _is_plain_whole(task: Task) -> bool:
+    """Whether the cluster is a whole grid, or joined by switches; not a mesh of cables, one for each pair."""
+    topology = task.network.topology
+    return _is_whole(task) and (usable(topology).straight or topology.vertices > topology.chips)
 
 
 def _fits(task: Task) -> bool:

@@ -176,10 +176,13 @@ def partitions(task: Task, in_network: bool) -> Found:
 def are_partitions_bounds(task: Task, in_network: bool) -> bool:
     """Whether partitions bound more than ports and cuts do.
 
-    Without switches a network cannot sum by itself, and copies are bounded as well by ports and cuts.
+    Without switches a network cannot sum by itself, and copies are bounded as well by ports and cuts; but at
+    half duplex every cable carries what goes into some part or what comes out of it, and not both.
     """
     topology = task.network.topology
-    return not in_network if topology.vertices > topology.chips else task.parts.summed_everywhere > 0
+    if topology.vertices > topology.chips:
+        return not in_network
+    return task.network.shared or task.parts.summed_everywhere > 0
 
 
 def worst_partition(task: Task, labels: Iterable[Ints]) -> Found:

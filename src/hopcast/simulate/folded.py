@@ -107,22 +107,39 @@ def folded(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> F
 
 def _moves(orbit: Orbit, goals: Longs) -> Longs | None:
     """``int64[goals, n]``: the moves that bring rank 0 to each goal; None if it cannot be brought there."""
-    found = {0: np.arange(orbit.moves.shape[1])}
-    front = [0]
-    wanted = set(goals.tolist()) - {0}
     steps = [m.astype(np.int64) for m in orbit.moves] + [np.argsort(m) for m in orbit.moves]
+    from_0 = [step.tolist() for step in steps]
+    came = {0: (0, -1)}  # the rank before, and the step from there
+    front, wanted = [0], set(goals.tolist()) - {0}
     while front and wanted:
-        # Moves commute, so it does not matter in which order they are made.
         beyond = []
         for rank in front:
-            for step in steps:
-                there = int(step[found[rank][0]])
-                if there not in found:
-                    found[there] = step[found[rank]]
-                    beyond.append(there)
+            for i, step in enumerate(from_0):
+                if step[rank] not in came:
+                    came[step[rank]] = rank, i
+                    beyond.append(step[rank])
         wanted -= set(beyond)
         front = beyond
-    return None if wanted else np.stack([found[int(g)] for g in goals])
+    if wanted:
+        return None
+    found = np.tile(np.arange(orbit.moves.shape[1]), (len(goals), 1))
+    for row, goal in enumerate(goals.tolist()):
+        often = [0] * len(steps)  # moves commute, so it does not matter in which order they are made
+        while goal:
+            goal, i = came[goal]
+            often[i] += 1
+        for step, many in zip(steps, often, strict=True):
+            found[row] = _power(step, many)[found[row]]
+    return found
+
+
+def _power(move: Longs, many: int) -> Longs:
+    """A move made so many times."""
+    found = np.arange(len(move))
+    while many:
+        found = move[found] if many & 1 else found
+        move, many = move[move], many >> 1
+    return found
 
 
 def _waits(orbit: Orbit, chunks: int, way: Longs, ways: int) -> tuple[Arcs, Ints] | None:

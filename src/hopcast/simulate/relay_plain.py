@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopcast.ir.topology import Floats
+from hopcast.ir.topology import Bools, Floats
 
 from .network import Longs
 
@@ -57,7 +57,9 @@ class _Pass:
         rows: Of each send that is kept: when it is received at each place, and the latency on the path there.
         free: When each lane is free.
         floor: No later send of a lane is ready before.
-        latest: The latest time of each send.
+        asked: Whether anyone asks for the latest time of a send: it may be waited for when it is no longer
+            kept, or is of its lane's last step, which is the last to end.
+        latest: These times.
         best: Those of the send that ends last.
     """
 
@@ -76,6 +78,7 @@ class _Pass:
         self.rows: list[Times] = [(plan.held, 0.0)] * self.kept
         self.free: dict[int, Times] = {}
         self.floor: dict[int, float] = {}
+        self.asked = _asked(plan, self.kept)
         self.latest = [0.0] * count
         self.best: Times = (np.zeros(1), 0.0)
         self.most = -1.0
@@ -98,11 +101,11 @@ class _Pass:
             if old > floor:
                 return False
         time = ready[0] + self._cost(i) if ready is held else np.add(ready[0], self._cost(i), out=ready[0])
-        row = time, ready[1] + self.lag[way]
-        most = self.latest[i] = float(time.max())
-        self.rows[i % kept] = row
-        if most > self.most:
-            self.most, self.best = most, row
+        self.rows[i % kept] = row = time, ready[1] + self.lag[way]
+        if self.asked[i]:
+            most = self.latest[i] = float(time.max())
+            if most > self.most:
+                self.most, self.best = most, row
         return True
 
     def turn(self, first: int, until: int) -> None:
@@ -144,6 +147,17 @@ def _later(ready: Times, other: Times, runs: Runs) -> Times:
         np.maximum(time[b], came[a], out=found[b])
         paths[b] = np.where(came[a] > time[b], came_late[a], was[b])
     return found, paths
+
+
+def _asked(plan: "Plan", kept: int) -> list[bool]:
+    """See `_Pass`."""
+    last = np.zeros(int(plan.lane.max()) + 1, np.int64)
+    np.maximum.at(last, plan.lane, plan.step)
+    asked: Bools = plan.step == last[plan.lane]
+    far = np.repeat(np.arange(len(plan.step)), np.diff(plan.start)) - plan.other >= kept
+    asked[plan.other[far]] = True
+    found: list[bool] = asked.tolist()
+    return found
 
 
 def _kinds(plan: "Plan") -> list[int]:

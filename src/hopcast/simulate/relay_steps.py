@@ -13,15 +13,17 @@ import numpy as np
 
 from hopcast.interpret import cells
 from hopcast.ir.cluster import Cluster
-from hopcast.ir.schedule import Schedule, Sends
-from hopcast.ir.topology import AnyInts, Floats
+from hopcast.ir.schedule import Schedule, Sends, take
+from hopcast.ir.topology import AnyInts, Floats, Ints
 from hopcast.price.steps import Router
+from hopcast.routing import routes
 
 from .network import Longs
 from .noise import Noise
 
-_MOST_CELLS = 8_000_000  # four numbers each: a quarter of a GiB
-_AHEAD = 32  # steps whose pairs are routed together
+_MOST_CELLS = 2048 * 2048  # four numbers each, and some more of those that a step touches: a third of a GiB
+_AHEAD, _MANY = 32, 20_000  # steps whose pairs are routed together, fewer if they have many sends
+_SAMPLE = 8  # sends of a step
 _SAME = 1e-12  # times closer than this part are one, as in the reference
 _LOOK = 256  # steps between two looks at the keyboard
 
@@ -53,7 +55,19 @@ def passed(
 ) -> Passed | None:
     """Simulate a schedule whose sends never meet; None of any other, or if its cells are too many.
 
+    Args: as `flows.simulate`.
+
     Cost: some thirty array operations over the sends of each step.
+
+    >>> from hopcast.algorithms import get
+    >>> from hopcast.clusters import cluster
+    >>> from hopcast.ir.group import Hint
+    >>> from hopcast.ir.mesh import group, physical
+    >>> c = cluster("chain:4,bandwidth=1GB/s,latency=0")
+    >>> s = get("chain").build("all_gather", group(c, physical(c.topology), ()), Hint())
+    >>> found = passed(s, c, 4e9, 0.0)
+    >>> found.seconds, found.sends
+    (3.0, 12)
     """
     vertices = max(schedule.vertices, cluster.topology.vertices)
     if vertices * schedule.chunks > _MOST_CELLS or schedule.step_count < 2:
@@ -63,8 +77,7 @@ def passed(
     free = _Latest(np.repeat(noise.starts(vertices), schedule.lanes), np.zeros(vertices * schedule.lanes))
     load, busy = np.zeros((2, cluster.topology.links))
     count, most, late = 0, 0.0, 0.0
-    for i, rows in links.ahead(schedule):
-        way = links.of(rows)
+    for i, rows, way in links.ahead(schedule):
         if way is None:
             return None
         volume = schedule.bytes(rows, size)
@@ -93,7 +106,7 @@ def passed(
 
 @dataclass(frozen=True, eq=False)
 class _Latest:
-    """The latest of some times at each of many places, and the latency on the path to it: ``float64[...]``."""
+    """The latest time so far at each of many places, and the latency on the path to it: ``float64[...]``."""
 
     time: Floats
     late: Floats
@@ -150,24 +163,42 @@ class _Links:
     """The routes of steps, which are often those of other steps."""
 
     def __init__(self, cluster: Cluster, vertices: int) -> None:
-        self.topology = cluster.topology
+        self.cluster, self.topology = cluster, cluster.topology
         self.router = Router(cluster, vertices)
 
-    def ahead(self, schedule: Schedule) -> Iterator[tuple[int, Sends]]:
-        """The steps and their numbers, but empty ones; pairs of the next few are routed together."""
+    def ahead(self, schedule: Schedule) -> Iterator[tuple[int, Sends, _Way | None]]:
+        """Steps that are not empty, with their numbers and routes; pairs of the next few are routed together.
+
+        None instead of routes, and no more steps, if any of a step share a link, are several for one send, or
+        lead nowhere.
+        """
         some: list[tuple[int, Sends]] = []
         for i, rows in enumerate(schedule.steps()):
             some += [(i, rows)] if len(rows) else []
-            if len(some) == _AHEAD or i == schedule.step_count - 1:
-                if some:
-                    self.router.learn(
-                        *(np.concatenate([getattr(r, c) for _, r in some]) for c in ("src", "dst"))
-                    )
-                yield from some
-                some = []
+            last = i == schedule.step_count - 1
+            if not some or not (last or len(some) == _AHEAD or len(rows) > _MANY):
+                continue
+            if self._crowded([r for _, r in some]):
+                yield (*some[0], None)
+                return
+            self.router.learn(*_ends([r for _, r in some]))
+            for j, now in some:
+                way = self._of(now)
+                yield j, now, way
+                if way is None:
+                    return
+            some = []
 
-    def of(self, rows: Sends) -> _Way | None:
-        """The routes of a step; None if any share a link, are several for one send, or lead nowhere."""
+    def _crowded(self, steps: list[Sends]) -> bool:
+        """Whether a step crosses more links than there are, by a sample: all routes take long to find."""
+        some = [take(r, np.linspace(0, len(r) - 1, min(len(r), _SAMPLE)).astype(np.int64)) for r in steps]
+        found = routes(self.cluster, *_ends(some))
+        hops = np.bincount(found.pair, found.hops, sum(map(len, some)))
+        begin = np.cumsum([0, *map(len, some)])[:-1]
+        crossed = np.add.reduceat(hops, begin) * [len(r) / len(s) for r, s in zip(steps, some, strict=True)]
+        return bool(crossed.max() > 2 * self.topology.links)
+
+    def _of(self, rows: Sends) -> _Way | None:
         found = self.router.of(rows.src, rows.dst)
         topology = self.topology
         if len(found.pair) > len(rows) or np.any(found.hops == 0):
@@ -177,3 +208,8 @@ class _Links:
             return None
         slow = 1.0 / np.minimum.reduceat(topology.bandwidth[wires], found.start[:-1])
         return _Way(found.latency, slow, found.hops, wires)
+
+
+def _ends(steps: list[Sends]) -> tuple[Ints, Ints]:
+    """Sources and destinations of several steps."""
+    return np.concatenate([r.src for r in steps]), np.concatenate([r.dst for r in steps])

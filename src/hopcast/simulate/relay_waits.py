@@ -27,6 +27,13 @@ def needed(step: Longs, to: list[Longs], data: Waits, clobber: Waits) -> tuple[W
         data: Pairs of sends of which the second reads what the first wrote; they meet at the second's source.
         clobber: Pairs of which the second overwrites what the first read; they meet at the second's
             destination.
+
+    A ring of three: what comes back to rank 0 went on from there two steps before.
+
+    >>> to, passed = [np.array([1, 2, 0])] * 3, (np.array([0, 1]), np.array([1, 2]))
+    >>> data, clobber = needed(np.arange(3), to, passed, (np.array([0]), np.array([2])))
+    >>> len(data[0]), len(clobber[0])
+    (2, 0)
     """
     last = np.full(len(to), -1)
     np.maximum.at(last, data[1], data[0])

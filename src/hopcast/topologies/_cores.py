@@ -31,7 +31,7 @@ def split(name: str, chips: Topology, bandwidth: float, latency: float) -> Topol
 
     >>> from hopcast.topologies import mesh
     >>> made = split("two", mesh.build("mesh:2x4", (2, 4), 90e9, 1e-6), 540e9, 1e-6)
-    >>> made.chips, made.links, made.shape, made.axes[-1].name, sorted(set(made.bandwidth))
+    >>> made.chips, made.links, made.shape, made.axes[-1].name, sorted(set(made.bandwidth.tolist()))
     (16, 56, (2, 4, 2), 'core', [45000000000.0, 540000000000.0])
     """
     ici, late = (float(column.max(initial=0.0)) for column in (chips.bandwidth, chips.latency))

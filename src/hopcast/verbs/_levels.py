@@ -1,7 +1,6 @@
 """The bandwidth hierarchy of a cluster: memory, what joins chips, what joins nodes, units and pods."""
 
 import itertools
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -29,8 +28,7 @@ def levels(where: Cluster) -> list[Row]:
     >>> [(r["name"], r["degree"], r["link_GBps"]) for r in levels(cluster("dgx-h100:128"))][1:4]
     [('node', 8, 450.0), ('leaf', 32, 400.0), ('spine', 4, 12800.0)]
     """
-    topology, figures = where.topology, where.figures
-    cores = math.prod(a.length for a in topology.axes if a.inner)
+    topology, figures, cores = where.topology, where.figures, where.topology.cores
     found = [_row(name, 1, figures[f"{k}.bandwidth"].value / cores) for k, name in _MEMORY if _has(where, k)]
     if where.facts.get("domains"):
         word = where.topology.axes[0].name if len(where.topology.axes) > 1 else _domain(where)

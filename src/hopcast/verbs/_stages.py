@@ -26,6 +26,8 @@ def stages(answer: Answer) -> list[str]:
         said.append(f"{phase.collective.name} over {name} {show_seconds(seconds)}")
     pieces = answer.schedule.chunks // made[0][1].chunks
     how = f"overlapped in {pieces} pieces" if pieces > 1 else "one after the other, not overlapped"
+    if hierarchical.is_woven(q.collective, q.group, hint):
+        how = "overlapped block by block" + (f", in {pieces} pieces" if pieces > 1 else "")
     return [
         f"stages, each by itself: {', '.join(said)}; {show_seconds(whole)} in all\n"
         f"  {how}: {show_seconds(answer.time)}; {answer.bottleneck}"

@@ -1,5 +1,6 @@
 """reshard: which collectives turn one sharding of an array into another, and how long they take."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -167,12 +168,13 @@ def memory(cluster: Cluster, steps: Sequence[Step], axes: Axes) -> list[str]:
     """Whether what a step leaves fits in the memory of a device."""
     figure = cluster.figures.get("hbm.capacity")
     most = max((sharding.device_bytes(s.move.after, axes) for s in steps), default=0.0)
-    if figure is None or most <= figure.value:
+    have = math.inf if figure is None else figure.value / cluster.topology.cores
+    if most <= have:
         return []
     worst = max(steps, key=lambda s: sharding.device_bytes(s.move.after, axes))
     return [
         f"memory: {worst.move.name} leaves {show_size(most)} on each device and HBM holds "
-        f"{show_size(figure.value)}; cut the array further, or stream it in parts"
+        f"{show_size(have)}; cut the array further, or stream it in parts"
     ]
 
 

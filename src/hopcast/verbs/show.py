@@ -75,9 +75,10 @@ def show(cluster: str | Cluster) -> Result:
         "hop_latency_us": _one(topology.latency * (1 if np.all(topology.dst < topology.chips) else 2) * 1e6),
     }
     counts = " x ".join(_counted(a) for a in topology.axes)
-    counted = "cores" if any(a.inner for a in topology.axes) else "chips"
+    counted = "cores" if topology.cores > 1 else "chips"
     title = f"{where.name}: {counts} = {topology.chips} {counted}"
-    shown = [k for k, v in row.items() if v is not None and v != []]
+    same = "devices" if row["devices"] == row["chips"] else ""  # most chips are one device
+    shown = [k for k, v in row.items() if v is not None and v != [] and k != same]
     listed = figures(where)
     sources = [
         "one-way bandwidths, with trust (A primary source, B relayed, C derived, M from memory) and source:\n"

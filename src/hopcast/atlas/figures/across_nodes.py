@@ -141,7 +141,7 @@ def _picture(collective: str, numbers: Numbers, title: str, words: list[str], ho
             [how, law],
         ),
         facts,
-        (collective, small, "64MiB", "hierarchical,pieces=1"),
+        (collective, small, "64MiB", "hierarchical,pipeline=off"),
         f"hopcast predict {collective} {numbers.on},latency=0 --size {numbers.size} --algorithm hierarchical",
     )
 

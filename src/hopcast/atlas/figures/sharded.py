@@ -96,7 +96,7 @@ def draw(numbers: Numbers) -> Picture:
             ],
         ),
         facts,
-        ("all_reduce", f"{family}:4,latency=0", "64MiB", "hierarchical,pieces=1"),
+        ("all_reduce", f"{family}:4,latency=0", "64MiB", "hierarchical,pipeline=off"),
         f"hopcast predict all_reduce {on} --size {show_size(q.size / gpus).replace(' ', '')} --mesh "
         f"data={many},model={gpus} --over data --algorithm ring",
     )

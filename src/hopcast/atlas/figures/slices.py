@@ -121,7 +121,7 @@ def draw(numbers: Numbers) -> Picture:
             ],
         ),
         facts,
-        ("all_reduce", f"{numbers.on},latency=0", numbers.size, "hierarchical,pieces=1"),
+        ("all_reduce", f"{numbers.on},latency=0", numbers.size, "hierarchical,pipeline=off"),
         f"hopcast predict all_reduce {numbers.on},latency=0 --size {numbers.size}",
     )
 

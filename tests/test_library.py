@@ -1,0 +1,107 @@
+"""What NCCL takes by size: never far from the better of what it has, nor below what is possible.
+
+Sources: [bound] price.bounds; [measured] stas00/ml-engineering, network/benchmarks (NVLS by how many GPUs);
+[NCCL] src/graph/tuning.cc (which algorithms there are where).
+"""
+
+import pytest
+from predicting import GIB, micros, predicted_row
+
+import hopcast as hc
+from hopcast.algorithms import double_tree, get
+from hopcast.clusters import cluster
+from hopcast.ir.group import Hint
+from hopcast.ir.mesh import group, physical
+
+KIB, MIB = 2.0**10, 2.0**20
+SIZES = (8, 64 * KIB, MIB, 16 * MIB, 256 * MIB, 8 * GIB)
+
+
+@pytest.mark.parametrize(
+    "text", [f"{m}:{n}" for m in ("dgx-h100", "hgx-b200", "dgx-a100") for n in (2, 8, 32)]
+)
+@pytest.mark.parametrize("size", SIZES)
+def test_all_reduce_between_nodes_is_near_the_better_way(text, size):
+    """[bound]"""
+    row = predicted_row("all_reduce", text, size)
+    best = min(micros("all_reduce", text, size, algorithm=a) for a in ("hierarchical", "double_tree"))
+    assert row["bound_us"] * (1 - 1e-9) <= row["time_us"] <= 1.15 * best
+    assert row["algorithm_source"] == "library"
+
+
+@pytest.mark.parametrize(("size", "most"), [(8, 60.0), (64 * KIB, 85.0), (MIB, 200.0), (8 * GIB, 43_500.0)])
+def test_a_pod_is_never_far_from_its_best(size, most):
+    """Trees take 2 (7 NVLink + 7 network) latencies at the least; 8 GiB over the NICs 42,614 us."""
+    assert micros("all_reduce", "dgx-h100:128", size) <= most
+
+
+@pytest.mark.parametrize(
+    ("command", "size", "algorithm"),
+    [
+        # [measured] up to which GPUs NVLS brings nothing
+        *(("all_reduce", f"dgx-h100,gpus={n}", "ring" if n < 5 else "nvls") for n in range(3, 9)),
+        *(("all_reduce", f"dgx-h200,gpus={n}", "ring" if n < 5 else "nvls") for n in range(3, 9)),
+        *(("all_reduce", f"hgx-b200,gpus={n}", "ring" if n < 6 else "nvls") for n in range(3, 9)),
+        ("all_reduce", "dgx-a100", "ring"),
+        ("all_reduce", "gb200-nvl72", "nvls"),
+    ],
+)
+def test_nvls_takes_gpus_enough(command, size, algorithm):
+    found = predicted_row(command, size, 8 * GIB)
+    assert (found["algorithm"], found["algorithm_source"]) == (algorithm, "library")
+
+
+@pytest.mark.parametrize("text", ["dgx-h100:4 node", "dgx-h100:64 node", "dgx-h100:8,gpus=1"])
+@pytest.mark.parametrize(
+    ("collective", "small", "large"),
+    [("all_reduce", "double_tree", "ring"), ("all_gather", "pat", "ring"), ("reduce_scatter", "pat", "ring")],
+)
+def test_one_gpu_of_each_node_has_trees_and_pat(text, collective, small, large):
+    """[NCCL]"""
+    where, *over = text.split()
+    for size, algorithm in ((64, small), (8 * GIB, large)):
+        found = predicted_row(collective, where, size, over=over or None)
+        assert (found["algorithm"], found["algorithm_source"]) == (algorithm, "library")
+
+
+@pytest.mark.parametrize("collective", ["all_gather", "reduce_scatter"])
+@pytest.mark.parametrize("size", [8, GIB])
+def test_whole_nodes_have_no_pat(collective, size):
+    """[NCCL]"""
+    assert predicted_row(collective, "dgx-h100:8", size)["algorithm"] == "hierarchical"
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "words"),
+    [
+        ("dgx-h100,gpus=4", GIB, ["NCCL takes rings on 4 GPUs", "300 GB/s", "360 GB/s"]),
+        ("dgx-h100:16", 8, ["NCCL takes the faster", "hierarchical about", "double_tree about 34 us"]),
+    ],
+)
+def test_it_says_why(text, size, words):
+    said = " ".join(hc.predict("all_reduce", text, size=size).warnings)
+    assert all(word in said for word in words)
+    assert not any("NCCL takes" in w for w in hc.predict("all_reduce", "dgx-h100", size=GIB).warnings)
+
+
+@pytest.mark.parametrize(
+    "text", ["dgx-h100:2", "dgx-h100:16", "hgx-b200:32", "gb200-nvl72:4", "dgx-h100:4,nics=4"]
+)
+@pytest.mark.parametrize("size", SIZES[:-1])
+def test_trees_over_nodes_are_cut_into_chunks_well(text, size):
+    where = cluster(text)
+    mine = group(where, physical(where.topology), ())
+    many = get("double_tree").build("broadcast", mine, Hint(size, max(mine.latency))).chunks
+    assert size > 8 or many == 1
+    near = {max(1, many // 2), min(2 * many, int(size))} - {many}
+    others = [micros("all_reduce", text, size, algorithm=f"double_tree,chunks={k}") for k in near]
+    assert micros("all_reduce", text, size, algorithm="double_tree") <= 1.15 * min(others)
+
+
+@pytest.mark.parametrize("text", ["dgx-h100:2", "dgx-h100:16", "dgx-h100:128", "hgx-b200:32", "dgx-a100:8"])
+@pytest.mark.parametrize("size", SIZES[:-2])
+def test_the_estimate_of_trees_is_near_flows(text, size):
+    where = cluster(text)
+    mine = group(where, physical(where.topology), ())
+    about = double_tree.seconds(mine, Hint(size, max(mine.latency))) * 1e6
+    assert about == pytest.approx(micros("all_reduce", text, size, algorithm="double_tree"), rel=0.2)
