@@ -107,7 +107,7 @@ def test_the_estimate_is_near_flows(text, size):
 @pytest.mark.parametrize(
     ("text", "size", "us"),
     [
-        # together-nccl-tests, 2026-05-12: 8 NDR400 a node, NCCL 2.28.9, without SHARP, the fastest of its ways.
+        # together-nccl-tests, 2026-05-12: 8 NDR400 a node, NCCL 2.28.9, without SHARP, its fastest way.
         ("hgx-b200:2", 32 * GIB, 89_515.8),
         ("hgx-b200:8", 32 * GIB, 173_499.5),
         ("hgx-b200:16", 32 * GIB, 175_335.2),

@@ -96,7 +96,7 @@ def times(collective: str, where: Cluster, size: float, root: int = 0, **options
 
 
 # Grids open, wrapped and mixed, twisted, joined by cables, under one switch, nodes over a network, slices.
-# Where trees share links, sends that wait for nothing get ahead of the others, and sums end some percent later.
+# Where trees share links, sends that wait for nothing get ahead of the others, and sums end later by some percent.
 NEAR = [
     ("mesh:2x4,bandwidth=45GB/s", 0, 0.98), ("mesh:4x4,bandwidth=45GB/s", 5, 0.98), ("v5e:4x4", 0, 0.98),
     ("v5e:4x8", 9, 0.98), ("torus:3x3,bandwidth=45GB/s", 4, 0.98), ("v5p:4x4x4", 0, 0.97),

@@ -6,7 +6,6 @@ import numpy as np
 
 from hopcast.ir import mesh as meshes
 from hopcast.ir import sharding
-from hopcast.ir.collective import NAMES
 from hopcast.predict import Answer
 from hopcast.price import bounds, bounds_traffic
 from hopcast.question import Question
@@ -19,6 +18,7 @@ SOURCE = (
 )
 APPEARS = "predict all_gather v5e:4x4 --size 8MiB --over x"
 ABSENT = "predict all_gather v5e:4x4 --size 8MiB --over x,y"
+_SUMS = ("all_reduce", "reduce_scatter")
 _WORTH = 0.95  # of the time that it takes as asked
 
 
@@ -29,7 +29,7 @@ def when(answer: Answer) -> str | None:
     if not idle or answer.latency > answer.bandwidth or _others_differ(q, idle):
         return None
     here = f"over {','.join(q.over)} alone it needs {show_seconds(answer.bound.seconds)}"
-    if q.collective == "all_reduce":
+    if q.collective in _SUMS:
         return _shared_out(answer, ",".join(idle), here)
     chips = math.prod(q.cluster.topology.shape)
     everyone = np.arange(chips, dtype=np.int32)[None]
@@ -56,10 +56,11 @@ def _shared_out(answer: Answer, idle: str, here: str) -> str | None:
     others = _others(q)
     along = meshes.group(q.cluster, q.mesh, others)
     copies = along.ranks
-    some = bounds_traffic.standard("all_reduce", q.group.ranks)
+    some = bounds_traffic.standard(q.collective, q.group.ranks)
     sums = bounds.limit(q.cluster, some, q.group.all_groups, q.size / copies).seconds
     whole = bounds_traffic.standard("all_gather", copies)
-    gathered = bounds.limit(q.cluster, whole, along.all_groups, q.size).seconds
+    result = q.size if q.collective == "all_reduce" else q.size / q.group.ranks
+    gathered = bounds.limit(q.cluster, whole, along.all_groups, result).seconds
     if sums + gathered > _WORTH * answer.bound.seconds:
         return None
     return (
@@ -77,7 +78,7 @@ def _others(question: Question) -> tuple[str, ...]:
 def gain(answer: Answer) -> str:
     """The same array over all axes; of sums over copies, the part of one."""
     q = answer.question
-    if q.collective == "all_reduce":
+    if q.collective in _SUMS:
         copies = math.prod(a.length for a in q.cluster.topology.axes if a.name in _others(q))
         return _command.predict(answer, size=q.size / copies)
     return _command.predict(answer, over=",".join(a.name for a in q.cluster.topology.axes))
@@ -86,7 +87,7 @@ def gain(answer: Answer) -> str:
 def _idle(answer: Answer) -> list[str]:
     q = answer.question
     axes = q.physical_axes
-    if axes is None or q.group.ranks == 1 or q.collective not in NAMES or q.collective == "permute":
+    if axes is None or q.group.ranks == 1 or q.collective not in (*_SUMS, "all_gather"):
         return []
     if q.cluster.topology.is_slices:
         return []  # links within a slice and those between slices are no help to each other

@@ -1,5 +1,6 @@
 """What a rank must hold is more than the memory of its chip: stream it in parts, or leave it sharded."""
 
+from hopcast.ir.collective import PAIRS
 from hopcast.predict import Answer
 from hopcast.units import show_size
 
@@ -22,7 +23,8 @@ def when(answer: Answer) -> str | None:
     """D on one rank, or a rank's part of it, exceeds its HBM."""
     q = answer.question
     capacity, cores = q.cluster.figures.get("hbm.capacity"), q.cluster.topology.cores
-    held = q.size if q.collective in _WHOLE else q.size / q.group.ranks
+    both = 2 if q.collective in PAIRS else 1  # what is sent and what has come, for it does not run in place
+    held = q.size if q.collective in _WHOLE else both * q.size / q.group.ranks
     if capacity is None or held <= capacity.value / cores:
         return None
     who, what = _WHOLE.get(q.collective, "every rank holds"), "a chip" if cores == 1 else "a core"
