@@ -96,7 +96,7 @@ def times(collective: str, where: Cluster, size: float, root: int = 0, **options
 
 
 # Grids open, wrapped and mixed, twisted, joined by cables, under one switch, nodes over a network, slices.
-# Where trees share links, sends that wait for nothing get ahead of the others, and sums end later by some percent.
+# Where trees share links, sends that wait for nothing get ahead of others, and sums end some percent later.
 NEAR = [
     ("mesh:2x4,bandwidth=45GB/s", 0, 0.98), ("mesh:4x4,bandwidth=45GB/s", 5, 0.98), ("v5e:4x4", 0, 0.98),
     ("v5e:4x8", 9, 0.98), ("torus:3x3,bandwidth=45GB/s", 4, 0.98), ("v5p:4x4x4", 0, 0.97),
@@ -216,8 +216,8 @@ def test_what_it_does_not_fit_is_said(name, said):
 def test_what_a_plan_promises_is_what_flows_take(name, size):
     where = cluster(name)
     mine = group(where, physical(where.topology))
-    wiring = _packed_root._of(mine)
+    wiring = _packed_root.of_group(mine)
     assert not isinstance(wiring, str)
-    plans = _packed_root._plans(wiring, 0, False, 0, 0)
+    plans = _packed_root.plans(wiring, 0, False, 0, 0)
     promised = min(plan.time(size, *plan.fastest(size, 0)) for plan in plans)
     assert times("broadcast", where, size)[0] == pytest.approx(promised, rel=0.05)

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import chips, machines, registry, units
 from .chips import slices
+from .ir import cluster_options
 from .ir.cluster import Cluster, Figure
 from .ir.vertices import vertex as vertex  # callers have a cluster in hand
 from .names import InputError, unknown
@@ -18,11 +19,6 @@ _SHAPE = re.compile(r"\d+(?:[xX*]\d+)*")
 MOST_CHIPS = 1_000_000
 DEFAULT_BANDWIDTH, DEFAULT_LATENCY = "45GB/s", "1us"
 _HASHED = ("ecmp", "hash", "hashed", "hashing")  # what people call routing=ecmp
-_GENERIC = ("bandwidth", "latency", "duplex", "wraps", "twisted", "sharp", "antipodal")
-_TPU = (
-    "slices", "ranks", "bandwidth", "latency", "ici_latency", "twisted", "core_bandwidth", "core_latency",
-    "pcie_bandwidth", "pcie_latency", "dcn_bandwidth", "dcn_latency",
-)  # fmt: skip
 _A_CHIP = "a rank is a chip; JAX shows its two cores as devices: ranks=cores makes each a rank"
 # No source gives the latency of PCIe and of the data centre network: these are assumed, and printed as such.
 PCIE_LATENCY, DCN_LATENCY = "1us", "10us"
@@ -43,19 +39,19 @@ def cluster(text: str) -> Cluster:
     """
     path, dot, behind = text.strip().partition(".toml")
     if dot and not behind.partition(",")[0]:
-        options = _options(text, behind.split(",")[1:], ("bandwidth", "latency"))
+        options = _options(text, behind.split(",")[1:], cluster_options.FILE)
         return _override(_from_file(path + dot), options, text)
     head, *rest = [part.strip() for part in text.strip().split(",")]
     family, colon, shape = head.partition(":")
     if machines.known(family):
-        return machines.cluster(text, family, shape, _options(text, rest, machines.OPTIONS))
+        return machines.cluster(text, family, shape, _options(text, rest, cluster_options.GPU))
     if colon and family in registry.found("topologies") and family != "twisted_torus":
-        return _generic(text, family, _dims(text, shape), _options(text, rest, _GENERIC))
+        return _generic(text, family, _dims(text, shape), _options(text, rest, cluster_options.GRID))
     if chips.known(family) and colon:
-        return _slice(text, chips.load(family), _dims(text, shape), _options(text, rest, _TPU))
+        return _slice(text, chips.load(family), _dims(text, shape), _options(text, rest, cluster_options.TPU))
     if not colon and slices.is_type(head):
         name, dims = slices.type_to_slice(head)
-        return _slice(text, chips.load(name), dims, _options(text, rest, _TPU))
+        return _slice(text, chips.load(name), dims, _options(text, rest, cluster_options.TPU))
     families = [f for f in registry.found("topologies") if f not in ("twisted_torus", "fat_tree")]
     families += [*(c for c in chips.names() if chips.load(c).axes), *machines.names()]
     if family in families:
@@ -83,8 +79,9 @@ def _dims(text: str, shape: str) -> tuple[int, ...]:
     return dims
 
 
-def _options(text: str, rest: Sequence[str], allowed: Sequence[str]) -> dict[str, str]:
+def _options(text: str, rest: Sequence[str], kind: str) -> dict[str, str]:
     found: dict[str, str] = {}
+    allowed = cluster_options.names(kind)
     for item in rest:
         key, equals, value = (part.strip() for part in item.partition("="))
         if key in _HASHED and "routing" in allowed:

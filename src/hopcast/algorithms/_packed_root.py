@@ -13,6 +13,7 @@ reduce is the mirror image on the links turned round.
 
 import functools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,10 +63,10 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     if count * (group.ranks - 1) > _MOST_EDGES:
         room = _MOST_EDGES // (group.ranks - 1)
         return f"{count:,} trees are too many; up to {room:,} are possible for {group.ranks:,} ranks"
-    wiring = _of(group)
+    wiring = of_group(group)
     if isinstance(wiring, str):
         return wiring
-    ground = _grounds(wiring, hint.root, collective == "reduce", count)[0]
+    ground = grounds(wiring, hint.root, collective == "reduce", count)[0]
     if not ground.count and count and _most(wiring, hint.root, collective == "reduce"):
         return f"its links do not hold {count:,} equal trees"
     if not ground.count:
@@ -80,11 +81,11 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 
 def unasked(collective: str, group: Group, hint: Hint) -> str | None:
     """Following its sends takes long where ranks are many, or share links in ever other ways."""
-    wiring = _of(group)
+    wiring = of_group(group)
     if group.ranks > MOST_UNASKED:
         return f"it takes seconds beyond {MOST_UNASKED} ranks"
     if group.levels and not isinstance(wiring, str):
-        ground = _grounds(wiring, hint.root, collective == "reduce", 0)[0]
+        ground = grounds(wiring, hint.root, collective == "reduce", 0)[0]
         if ground.count * (group.ranks - 1) > _MOST_MIXED:
             return "its trees share links of nodes and of the network, which takes long to follow"
     return None
@@ -97,7 +98,7 @@ def _asked(hint: Hint) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Wiring:
+class Wiring:
     """The network of one group; all groups are wired alike and share no link.
 
     Attributes:
@@ -111,7 +112,7 @@ class _Wiring:
     latency: float
 
 
-def _of(group: Group) -> _Wiring | str:
+def of_group(group: Group) -> Wiring | str:
     """The links of a group where no switch joins its ranks, else routes over switches; or why it has none."""
     if group.cluster is not None and not group.switched and not group.levels and len(_links.of(group)):
         if not group.duplex:
@@ -127,12 +128,12 @@ def _of(group: Group) -> _Wiring | str:
 
 
 @functools.lru_cache(maxsize=128)
-def _of_routes(found: _network.Wiring) -> _Wiring:
-    return _Wiring(found.network, float(found.unit), found.latency)
+def _of_routes(found: _network.Wiring) -> Wiring:
+    return Wiring(found.network, float(found.unit), found.latency)
 
 
 @functools.lru_cache(maxsize=128)
-def _of_links(cluster: Cluster, shape: tuple[int, int], key: bytes, pairs: bytes) -> _Wiring | str:
+def _of_links(cluster: Cluster, shape: tuple[int, int], key: bytes, pairs: bytes) -> Wiring | str:
     """Of links alone; groups whose links differ have the slowest of each."""
     topology, groups = cluster.topology, np.frombuffer(key, np.int32).reshape(shape)
     ends = np.frombuffer(pairs, np.int32).reshape(-1, 2)
@@ -150,11 +151,11 @@ def _of_links(cluster: Cluster, shape: tuple[int, int], key: bytes, pairs: bytes
     tail, head = ends.T.astype(np.int64)
     routes = [(i,) for i in range(len(ends))]
     network = split.Network(shape[1], shape[1], tail, head, counts, routes, np.zeros((shape[1], 0), np.int64))
-    return _Wiring(network, float(unit), float(topology.latency[link].max()))
+    return Wiring(network, float(unit), float(topology.latency[link].max()))
 
 
 @dataclass(frozen=True, eq=False)
-class _Ground:
+class Ground:
     """Links between ranks, and how many trees from the root they hold.
 
     Attributes:
@@ -171,18 +172,18 @@ class _Ground:
 
 
 @functools.lru_cache(maxsize=256)
-def _ground(wiring: _Wiring, root: int, turned: bool, count: int) -> _Ground:
+def _ground(wiring: Wiring, root: int, turned: bool, count: int) -> Ground:
     """So many trees of equal parts, or fewer where capacities do not hold whole ones."""
     network = wiring.network.turned() if turned else wiring.network
     most = _most(wiring, root, turned)
     scaled = replace(network, capacity=network.capacity * count // max(most, 1))
     links = split.direct_from(scaled, root, count)
     trees = min(int(links.rate), count) if most else 0
-    return _Ground(network, links, trees, trees / count)
+    return Ground(network, links, trees, trees / count)
 
 
 @functools.lru_cache(maxsize=256)
-def _most(wiring: _Wiring, root: int, turned: bool) -> int:
+def _most(wiring: Wiring, root: int, turned: bool) -> int:
     """What can flow from the root to the rank that is hardest to reach, in units."""
     network = wiring.network.turned() if turned else wiring.network
     ends = network.tail, network.head, network.capacity
@@ -190,7 +191,7 @@ def _most(wiring: _Wiring, root: int, turned: bool) -> int:
 
 
 @functools.lru_cache(maxsize=256)
-def _grounds(wiring: _Wiring, root: int, turned: bool, asked: int) -> list[_Ground]:
+def grounds(wiring: Wiring, root: int, turned: bool, asked: int) -> list[Ground]:
     """What is worth planning on: the fewest trees that carry all, and one through each other rank.
 
     Where these do not carry nearly all that can flow, whatever number of trees carries most.
@@ -212,7 +213,7 @@ def _grounds(wiring: _Wiring, root: int, turned: bool, asked: int) -> list[_Grou
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class Plan:
     """What one step sends when all of the pipeline is full: an edge of every tree.
 
     Shapes: e edges of all trees, all ``int32[e]``.
@@ -256,33 +257,38 @@ class _Plan:
 
 
 @functools.lru_cache(maxsize=128)
-def _plans(wiring: _Wiring, root: int, turned: bool, asked: int, seed: int) -> list[_Plan]:
+def plans(wiring: Wiring, root: int, turned: bool, asked: int, seed: int) -> list[Plan]:
     """Of each ground, the one of several packings that fills a pipeline soonest."""
     found = []
-    for ground in _grounds(wiring, root, turned, asked):
-        tries = max(1, min(_MOST_TRIES, _EFFORT // (ground.count * (ground.network.ranks - 1))))
-        plans = (_packed(wiring, ground, root, tries * seed + k) for k in range(tries))
-        found.append(min(plans, key=lambda p: (p.filling, int(p.depth.max()))))
+    for ground in grounds(wiring, root, turned, asked):
+        tried = packings(wiring, ground, root, seed)
+        found.append(min(tried, key=lambda p: (p.filling, int(p.depth.max()))))
     return found
 
 
-def _packed(wiring: _Wiring, ground: _Ground, root: int, seed: int) -> _Plan:
+def packings(wiring: Wiring, ground: Ground, root: int, seed: int) -> Iterator[Plan]:
+    """As many as may be tried, one after the other."""
+    tries = max(1, min(_MOST_TRIES, _EFFORT // (ground.count * (ground.network.ranks - 1))))
+    return (_packed(wiring, ground, root, tries * seed + k) for k in range(tries))
+
+
+def _packed(wiring: Wiring, ground: Ground, root: int, seed: int) -> Plan:
     """Trees, and how they load the links."""
     links, network = ground.links, ground.network
     ends = links.tail, links.head, links.capacity
     trees = branchings.branchings(network.ranks, *ends, root, ground.count, seed)
     rows = [(t.depth[u], u, v, i) for i, t in enumerate(trees) for u, v in t.edges]
     depth, src, dst, tree = np.array(rows, np.int32).reshape(-1, 4).T
-    seconds = _loads(ground, depth, src, dst) / (network.capacity * wiring.unit)
+    seconds = loads(ground, depth, src, dst) / (network.capacity * wiring.unit)
     full = float(seconds.sum(0).max())
     first, last = np.cumsum(seconds, 0).max(1), np.cumsum(seconds[::-1], 0).max(1)
     filling = float((first[:-1].sum() + last[:-1].sum()) / full) - (len(seconds) - 1)
     pairs, pair = np.unique(np.stack([src, dst], 1), axis=0, return_inverse=True)
     lane = _links.colours(pairs)[pair.ravel()]
-    return _Plan(len(trees), depth, src, dst, tree, lane, full, filling, wiring.latency)
+    return Plan(len(trees), depth, src, dst, tree, lane, full, filling, wiring.latency)
 
 
-def _loads(ground: _Ground, depth: Ints, src: Ints, dst: Ints) -> Floats:
+def loads(ground: Ground, depth: Ints, src: Ints, dst: Ints) -> Floats:
     """What the edges of each depth put on each link, in parts of D: ``float64[depths, l]``."""
     links = ground.links
     ends = zip(links.tail.tolist(), links.head.tolist(), strict=True)
@@ -295,12 +301,12 @@ def _loads(ground: _Ground, depth: Ints, src: Ints, dst: Ints) -> Floats:
 
 def _scheduled(collective: str, group: Group, hint: Hint) -> Schedule:
     """Of a collective, broadcast or reduce."""
-    wiring, n = _of(group), group.ranks
+    wiring, n = of_group(group), group.ranks
     asked, pieces = _asked(hint)
     assert not isinstance(wiring, str), wiring
     back = collective == "reduce"
-    plans = _plans(wiring, hint.root, back, asked, hint.seed)
-    ways = [(plan, *plan.fastest(hint.size, pieces)) for plan in plans]
+    found = plans(wiring, hint.root, back, asked, hint.seed)
+    ways = [(plan, *plan.fastest(hint.size, pieces)) for plan in found]
     plan, m, lanes = min(ways, key=lambda w: w[0].time(hint.size, *w[1:]))
     depths = int(plan.depth.max()) + 1
     late = depths - 1 - plan.depth if back else plan.depth
@@ -324,7 +330,7 @@ def _scheduled(collective: str, group: Group, hint: Hint) -> Schedule:
     )  # fmt: skip
 
 
-def _share(plan: _Plan, m: int, lanes: int, size: float) -> Floats | None:
+def _share(plan: Plan, m: int, lanes: int, size: float) -> Floats | None:
     """Parts of D of all pieces: with two lanes the first piece is smaller, so that these come to differ.
 
     While one of two lanes waits for latency the other sends if it is at least that far behind; so far it

@@ -1,4 +1,4 @@
-"""What there is: chips, clusters, topologies, algorithms, findings, formats."""
+"""What there is: chips, clusters and their options, topologies, algorithms, findings, formats."""
 
 from typing import Annotated
 
@@ -13,7 +13,8 @@ def command(
         str,
         typer.Argument(
             metavar="[KIND]",
-            help="chips, clusters, topologies, algorithms, collectives, findings or formats.",
+            help="chips, clusters, options (of clusters), cluster_file (how to write one's own), topologies, "
+            "algorithms, collectives, findings or formats.",
         ),
     ] = "",
     format: o.FormatOption = o.Format.TABLE,
@@ -22,6 +23,8 @@ def command(
 
     Example:
       hopcast list
+      hopcast list options
+      hopcast list cluster_file
       hopcast list algorithms
     """
     from hopcast.cli import _output

@@ -40,7 +40,7 @@ class Cluster:
         library: Whose collectives run on it where nothing is said: ``xla``, ``nccl``, ``rccl`` or none.
         notes: What a reader of `show` should know: wraps that are missing, disputes, derived counts.
         assumed: What was not given and had to be assumed; said with every answer.
-        facts: Counts that are not links: ``hosts``, ``vms``, ``devices``, ``cubes``.
+        facts: Counts that are not links: ``chips``, ``devices``, ``hosts``, ``vms``, ``cubes``.
         rated: ``float64[m]``, bandwidths of the links before some were made slow or dead; None if none was.
     """
 

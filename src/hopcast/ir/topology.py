@@ -46,7 +46,7 @@ class Topology:
 
     Attributes:
         name: As on the command line, for example ``torus:4x4``.
-        chips: Number of chips.
+        chips: Number of chips; of cores where these are the ranks.
         vertices: Number of chips and switches.
         src, dst: ``int32[m]``.
         axis: ``int32[m]``, index into ``axes``.

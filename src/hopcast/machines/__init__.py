@@ -21,7 +21,6 @@ from hopcast.topologies import fat_tree
 
 from . import _asked, _wiring
 
-OPTIONS = _asked.OPTIONS
 _WORDS = ("chip", "inside", "unit", "pods")
 
 
@@ -148,7 +147,7 @@ def cluster(text: str, family: str, shape: str, options: Mapping[str, str]) -> C
         text: The whole string, for messages and as the name.
         family: Name of a machine.
         shape: Number of nodes or racks; empty is one. Of ``fat-tree``: nodes x GPUs of a node.
-        options: By key, of OPTIONS.
+        options: By key, those of `ir.cluster_options` for GPUs.
 
     Raises:
         InputError: for a shape or an option that cannot be.

@@ -9,10 +9,6 @@ from hopcast import units
 from hopcast.ir.cluster import Figure
 from hopcast.names import InputError, unknown
 
-OPTIONS = (
-    "gpus", "nics", "nic", "bandwidth", "oversubscription", "rails", "sharp", "nvls", "routing", "seed",
-    "nodes", "latency", "nvlink_latency", "nic_latency", "tier_latency", "leaf", "spine", "uplinks",
-)  # fmt: skip
 # Of fat-tree only: on machines the counts follow from the reference design.
 _OWN = {"leaf": "leaf switches", "spine": "spine switches", "uplinks": "cables of a leaf to spines"}
 _MOST_CHIPS = 1_000_000

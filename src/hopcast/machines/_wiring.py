@@ -66,7 +66,7 @@ def plan(text: str, inside: str, unit: str, asked: Asked, figures: Mapping[str, 
         figures: Of the machine.
 
     Raises:
-        InputError: for counts of switches that cannot be wired.
+        InputError: for counts of switches or cables that cannot be wired.
     """
     node = _node(inside, unit, asked)
     whole = len(asked.slots)
@@ -83,10 +83,9 @@ def plan(text: str, inside: str, unit: str, asked: Asked, figures: Mapping[str, 
             [f"one {unit}: {', '.join(idle)} of the network between {unit}s changes nothing"] if idle else []
         )
         return Plan(node, None, facts, tuple(idle_note), _assumed(asked, ["nvlink"], figures))
-    fabric, above, notes = _fabric(text, unit, asked, figures)
-    return Plan(
-        node, fabric, facts | above, tuple(notes), _assumed(asked, ["nvlink", "nic", "tier"], figures)
-    )
+    fabric, above, notes, rounded = _fabric(text, unit, asked, figures)
+    assumed = _assumed(asked, ["nvlink", "nic", "tier"], figures)
+    return Plan(node, fabric, facts | above, tuple(notes), (*assumed, *rounded))
 
 
 def _node(inside: str, unit: str, asked: Asked) -> Node:
@@ -103,13 +102,14 @@ def _node(inside: str, unit: str, asked: Asked) -> Node:
 
 def _fabric(
     text: str, unit: str, asked: Asked, figures: Mapping[str, Figure]
-) -> tuple[Fabric, dict[str, int], list[str]]:
-    """Leaves, spines and cores; how many there are; what to say of them."""
+) -> tuple[Fabric, dict[str, int], list[str], list[str]]:
+    """Leaves, spines and cores; how many there are; what to say of them; what is not as it was asked for."""
     planes = int(figures["leaf.planes"].value) if "leaf.planes" in figures else 1
     leaves = _leaves(text, asked, figures)
     leaf = _leaf_of(asked, leaves)
     many = leaves.sets * leaves.each
-    uplinks, notes = _uplinks(asked, leaves, leaf)
+    uplinks, rounded = _uplinks(text, asked, leaves, leaf)
+    notes = list[str]()
     ports = max(int(figures["leaf.ports"].value), 2 * leaves.down if asked.leaf else 0)
     spines, cores = (asked.spine, 0) if asked.spine else counts(many, uplinks, ports)
     if not cores and spines > uplinks:
@@ -147,7 +147,7 @@ def _fabric(
         "leaf_spine_cables": many * uplinks * planes,
         "spine_core_cables": many * uplinks * planes if cores else 0,
     }
-    return fabric, facts, notes
+    return fabric, facts, notes, rounded
 
 
 def _leaves(text: str, asked: Asked, figures: Mapping[str, Figure]) -> _Leaves:
@@ -187,20 +187,26 @@ def _leaf_names(unit: str, asked: Asked, leaves: _Leaves) -> list[str]:
 
 
 def _uplinks(
-    asked: Asked, leaves: _Leaves, leaf: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    text: str, asked: Asked, leaves: _Leaves, leaf: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 ) -> tuple[int, list[str]]:
-    """Cables of a leaf upward, and what to say of them.
+    """Cables of a leaf upward, and the ratio where cables, which are whole, do not give the one asked for.
 
     Oversubscription of a single set is of the cables in use: a few nodes under wide uplinks would not feel
     any.
     """
     if asked.oversubscription is None:
         return asked.uplinks or leaves.down, []
+    if asked.oversubscription > leaves.down:
+        raise InputError(
+            f"{text!r}: oversubscription={asked.oversubscription:g}: a leaf has {leaves.down} cables down "
+            f"and at least one up, so the most is {leaves.down}"
+        )
     down = leaves.down if leaves.sets > 1 else min(leaves.down, int(np.bincount(leaf.ravel()).max()))
     up = max(round(down / asked.oversubscription), 1)
     ratio = down / up
     exact = abs(ratio - asked.oversubscription) < 1e-9
-    return up, [] if exact else [f"oversubscription: {down} cables down over {up} up is {ratio:.3g}"]
+    said = f"oversubscription={asked.oversubscription:g}: a leaf has {down} cables down and {up} up, {ratio:.3g}"
+    return up, [] if exact else [said]
 
 
 def _assumed(asked: Asked, classes: list[str], figures: Mapping[str, Figure]) -> tuple[str, ...]:

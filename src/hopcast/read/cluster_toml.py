@@ -1,26 +1,6 @@
-"""A cluster of the user's own from a .toml file.
+"""A cluster of the user's own from a .toml file: a family and its shape, or any network.
 
-Either a family and its shape::
-
-    family = "torus"
-    shape = [4, 8]          # or "4x8"
-    bandwidth = "45GB/s"    # of a link, one way
-    latency = "1us"
-    wraps = ["y"]           # grids only: the axes that close; all of a torus and none of a mesh if not said
-    duplex = "full"         # or "half": both ways share the bandwidth
-    name = "lab"            # the file's name if not said
-
-or any network, its vertices numbered chips first, then switches::
-
-    chips = 8
-    switches = 1
-    bandwidth = "450GB/s"   # bandwidth, latency and duplex here hold for all links that do not say their own
-    latency = "0.5us"
-
-    [[links]]
-    src = 0
-    dst = 8
-    both = true             # a cable is two links, one each way; false: only from src to dst
+KEYS say what can stand in a file, and EXAMPLES are one of each kind.
 """
 
 import difflib
@@ -28,7 +8,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +20,56 @@ from hopcast.ir.topology import Axis, Ints, Topology
 from hopcast.names import InputError
 from hopcast.topologies import _grid
 
-_SHARED = ("name", "bandwidth", "latency", "duplex")
-_FAMILY = ("family", "shape", "wraps", *_SHARED)
-_NETWORK = ("chips", "switches", "links", *_SHARED)
-_LINK = ("src", "dst", "bandwidth", "latency", "duplex", "both")
+_SHARED = {
+    "bandwidth": 'of a link, one way: "45GB/s"',
+    "latency": 'of a link: "1us", or 0; crossing a switch is two links',
+    "duplex": '"full" (default), or "half": both ways of a cable share its bandwidth',
+    "name": "of the cluster in tables; default the file's name",
+}
+_FAMILY = {
+    "family": '"ring", "torus", "switch" and the like: hopcast list topologies',
+    "shape": 'lengths of the axes: [4, 8] or "4x8"',
+    "wraps": 'of "mesh" and "torus", the axes that close: ["y"]; default all of a torus, none of a mesh',
+    **_SHARED,
+}
+_NETWORK = {
+    "chips": "how many; they are vertices 0, 1, 2, ...",
+    "switches": "how many; they are the vertices behind the chips; default 0",
+    "links": "the cables: a [[links]] for each",
+    **_SHARED,
+}
+_LINK = {
+    "src": "vertex at one end",
+    "dst": "vertex at the other end",
+    "bandwidth": "of this one, instead of the file's",
+    "latency": "of this one, instead of the file's",
+    "duplex": "of this one, instead of the file's",
+    "both": "true (default): a cable, which is two links; false: one link, from src to dst",
+}
+# Which part of a file it is, and its keys with what they mean.
+KEYS: Mapping[str, Mapping[str, str]] = {"family": _FAMILY, "network": _NETWORK, "[[links]]": _LINK}
+_FAMILY_FILE = """\
+family = "mesh"
+shape = [4, 8]
+wraps = ["y"]
+bandwidth = "45GB/s"
+latency = "1us"
+"""
+_NETWORK_FILE = """\
+chips = 4
+switches = 1
+bandwidth = "50GB/s"
+latency = "1us"
+links = [
+    { src = 0, dst = 4 },
+    { src = 1, dst = 4 },
+    { src = 2, dst = 4 },
+    { src = 3, dst = 4 },
+    { src = 0, dst = 1, bandwidth = "200GB/s" },
+    { src = 2, dst = 3, bandwidth = "200GB/s" },
+]
+"""
+EXAMPLES = {"family": _FAMILY_FILE, "network": _NETWORK_FILE}
 _MOST = 1_000_000  # vertices
 _EXAMPLE = {"bandwidth": '"45GB/s"', "latency": '"1us"'}
 
@@ -184,7 +210,7 @@ def _network(table: Table, path: str) -> Cluster:
     return Cluster(name, topology, "network", "shortest")
 
 
-def _known(table: Table, keys: Sequence[str], path: str, at: str) -> None:
+def _known(table: Table, keys: Collection[str], path: str, at: str) -> None:
     for key in table:
         if key not in keys:
             near = difflib.get_close_matches(key.lower(), keys, 1)

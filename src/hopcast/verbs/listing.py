@@ -3,11 +3,16 @@
 import importlib
 
 from hopcast import algorithms, chips, machines, registry
+from hopcast.ir import cluster_options
 from hopcast.ir.collective import NAMES
 from hopcast.names import pick
+from hopcast.read.cluster_toml import EXAMPLES, KEYS
 from hopcast.result import Result, Row
 
-KINDS = ("chips", "clusters", "topologies", "algorithms", "collectives", "findings", "formats")
+KINDS = (
+    "chips", "clusters", "options", "cluster_file", "topologies", "algorithms", "collectives", "findings",
+    "formats",
+)  # fmt: skip
 _MEANING = {
     "all_gather": "each rank ends with every rank's shard",
     "reduce_scatter": "each rank ends with its shard of the sum",
@@ -33,7 +38,8 @@ def listing(kind: str = "") -> Result:
     """
     if not kind:
         return Result([{"kind": k, "count": len(_rows(k)), "see": f"hopcast list {k}"} for k in KINDS])
-    return Result(_rows(pick("kind of thing", kind, KINDS)), title=None)
+    kind = pick("kind of thing", kind, KINDS)
+    return Result(_rows(kind), notes=_NOTES.get(kind, ()))
 
 
 def _rows(kind: str) -> list[Row]:
@@ -56,6 +62,13 @@ def _rows(kind: str) -> list[Row]:
         ]
         own = {"name": "./FILE.toml", "what": "a cluster of your own"}
         return [*slices, *map(_machine, machines.names()), *generic, own]
+    if kind == "options":
+        return [
+            {"name": o.name, "clusters": o.families, "what": o.what, "example": o.example}
+            for o in cluster_options.OPTIONS
+        ]
+    if kind == "cluster_file":
+        return _keys()
     if kind == "formats":
         return [{"name": name, "what": what} for name, what in _FORMATS.items()]
     return [{"name": name, "what": _first_line(f"hopcast.{kind}.{name}")} for name in registry.found(kind)]
@@ -68,6 +81,28 @@ _FORMATS = {
     "py": "a schedule: mine.py:function, a builder (group, hint) -> Schedule",
     "toml": "a cluster of your own",
 }
+
+
+_NOTES = {
+    "clusters": (
+        "behind a cluster's name stand options: dgx-a100:2,nics=4,nic=100Gb/s; see: hopcast list options",
+        "a file describes any other network; see: hopcast list cluster_file",
+    ),
+    "cluster_file": (
+        f"a family and its shape, say lab.toml, then hopcast show ./lab.toml:\n\n{EXAMPLES['family']}",
+        f"any network, here four chips on a switch and two cables of their own:\n\n{EXAMPLES['network']}",
+    ),
+    "options": ("write them behind the shape, in any order: dgx-h100:64,oversubscription=2,routing=ecmp",),
+}
+
+
+def _keys() -> list[Row]:
+    """The keys of a cluster's file; those that a family and a network share once."""
+    parts: dict[tuple[str, str], list[str]] = {}
+    for part, keys in KEYS.items():
+        for key, what in keys.items():
+            parts.setdefault((key, what), []).append(part)
+    return [{"name": key, "of": ", ".join(of), "what": what} for (key, what), of in parts.items()]
 
 
 def _algorithm(one: algorithms.Algorithm) -> Row:
