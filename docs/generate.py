@@ -15,6 +15,7 @@ if str(DOCS) not in sys.path:
 from hopcast_docs import (  # noqa: E402
     algorithm_pages,
     chip_pages,
+    cluster_pages,
     collective_pages,
     command_pages,
     finding_pages,
@@ -27,6 +28,7 @@ from hopcast_docs import worked as worked_pages  # noqa: E402
 LINE = worked_pages.LINE
 KINDS = (
     chip_pages,
+    cluster_pages,
     topology_pages,
     algorithm_pages,
     collective_pages,

@@ -28,6 +28,7 @@ LAYERS = [
     ["simulate"],
     ["question"],
     ["predict"],
+    ["race"],
     ["habits"],
     ["choose"],
     ["findings"],

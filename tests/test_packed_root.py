@@ -1,4 +1,4 @@
-"""broadcast and reduce down packed trees: as many as can flow, within capacity, at their bound."""
+"""Rooted collectives over packed trees: as many as can flow, within capacity, at their bound."""
 
 import itertools
 from collections import Counter
@@ -117,6 +117,31 @@ def test_flows_come_near_the_bound(collective, name, root, part):
     assert flows <= least / part
 
 
+# Where each tree leaves the root by one link they are at the bound; between nodes some links carry more.
+SCATTERED = [
+    ("mesh:2x4,bandwidth=45GB/s", 0, 0.99), ("mesh:3x5,bandwidth=45GB/s", 14, 0.99), ("v5e:4x4", 3, 0.99),
+    ("torus:4x4,bandwidth=45GB/s", 6, 0.97), ("chain:4,bandwidth=45GB/s", 0, 0.99), ("dgx-h100", 5, 0.99),
+    ("switch:9,bandwidth=45GB/s", 2, 0.99), ("dgx-h100:2", 0, 0.92), ("dgx-h100:4", 9, 0.92),
+    ("mi300x:2", 3, 0.75), ("fat-tree:4x4,nics=2,bandwidth=450GB/s", 1, 0.75),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("collective", ["scatter", "gather"])
+@pytest.mark.parametrize(("name", "root", "part"), SCATTERED, ids=[n for n, *_ in SCATTERED])
+def test_parts_for_each_rank_come_near_the_bound(collective, name, root, part):
+    flows, _, least = times(collective, cluster(name), GIB, root)
+    assert least <= flows * (1 + 1e-9)
+    assert flows <= least / part
+
+
+@pytest.mark.parametrize("collective", ["scatter", "gather"])
+@pytest.mark.parametrize("name", ["mesh:2x4,bandwidth=45GB/s", "dgx-h100:2", "dgx-h100:8"])
+def test_best_scatters_over_trees(collective, name):
+    row = hc.predict(collective, name, size="1GiB", algorithm="best").rows[0]
+    assert row["algorithm"] == "forest"
+    assert 0.9 <= row["efficiency"] <= 1
+
+
 @pytest.mark.parametrize("collective", ["broadcast", "reduce"])
 @pytest.mark.parametrize("name", ["mesh:4x4", "torus:4x4", "mesh:3x5", "ring:7", "torus:2x3x4"])
 def test_without_latency_one_lane_is_enough_and_steps_are_flows(collective, name):
@@ -196,6 +221,9 @@ def test_trees_and_pieces_that_are_asked_for():
     ]:
         with pytest.raises(InputError, match=said):
             FOREST.build("broadcast", mine, Hint(GIB, 1e-6, options=asked))
+    assert made("scatter", where, MIB, trees="2").chunks == 32
+    with pytest.raises(InputError, match="leave pieces= off"):
+        made("gather", where, MIB, pieces="3")
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,23 @@ from .ir.collective import PAIRS
 from .ir.group import Hint
 from .ir.schedule import Schedule
 from .names import InputError, unknown
-from .predict import Answer, Choice, Race, beside_bounds, never_meet, of_choice, time_of, timed
+from .predict import Answer, Choice, at_hand, beside_bounds, of_choice, time_of, timed
 from .price.steps import Steps, steps
 from .question import Question
+from .race import Race, never_meet
 from .simulate.flows import is_alike
 from .simulate.symmetry import stepped
 
 _MOST_CROSSINGS = 8_000_000  # of links, by one send for each pair; with more it is tried only by symmetry
 _PATIENT = 1_024  # ranks of all groups up to which every algorithm that fits is priced
+_FOLLOWED = 400_000  # sends that are followed one by one for a row of several, in half a second to three
+_CELLS = 16  # that sends read and write take as long to follow as one send more
 _SMALL = 3_000  # sends of a schedule that is always simulated
+_MAX = "--combine max is a way to read closed forms, so --price formula answers"
+_FORWARD = (
+    "antipodal=forward asks for routes that go one way, so all is sent on them; --algorithm best may not"
+)
+_ROOM = 2.0  # times the least by steps: no schedule is known of which flows took as long as that
 _SIMULATED = 4  # schedules that `best` simulates send by send: those of least time by steps
 
 
@@ -47,6 +55,9 @@ def answer(
         raise unknown("way to combine", combine, ("add", "max"))
     if question.schedule is not None:
         return _own(question, algorithm, price, combine)
+    if combine == "max" and not price:
+        made = answer(question, algorithm, "formula", combine)
+        return replace(made, notes=(*made.notes, _MAX))
     found = library(question) if algorithm == "auto" else None
     if algorithm == "best" or (algorithm == "auto" and found is None):
         return best(question, price, combine, most)
@@ -70,7 +81,8 @@ def _own(question: Question, algorithm: str, price: str, combine: str) -> Answer
         interpret.check(own)
     except interpret.CheckError as wrong:
         raise InputError(f"{own!r} does not compute its collective: {wrong}") from None
-    return beside_bounds(time_of(question, None, own, own.algorithm, "schedule", price or "flows", combine))
+    about = question, None, own, own.algorithm, "schedule"
+    return beside_bounds(time_of(*about, price, combine) if price else at_hand(*about))
 
 
 def refuse_algorithm(algorithm: str) -> None:
@@ -97,15 +109,20 @@ def choice(question: Question, algorithm: str) -> Choice:
     try:
         named, options = algorithms.parse(best(question).algorithm)
     except InputError:  # too large to be priced; it can still be built
-        return next((c for c in fits if c.algorithm.name == "direct"), fits[0])
+        return _plainest(fits)
     return Choice(named, options, "best")
 
 
 def library(question: Question) -> Choice | None:
-    """What the machine's own software would run, where we know it (see `habits`); else None."""
+    """What the machine's own software would run, where we know it (see `habits`); else None.
+
+    Where the user chose how the network routes, every pair is served by a route.
+    """
     group, name = question.group, question.collective
     if group.ranks == 1:
         return None
+    if question.cluster.routing == "forward" and name in PAIRS:
+        return Choice(algorithms.get("direct"), {}, "named", _FORWARD)
     known = {"xla": habits.xla, "nccl": habits.nccl}.get(question.cluster.library)
     found = None if known is None else known(question)
     if found is None:
@@ -140,21 +157,34 @@ def _is_tried(question: Question, one: Algorithm, options: Mapping[str, str]) ->
 
 
 def every(question: Question, price: str = "", combine: str = "add") -> list[Answer]:
-    """One answer for each algorithm that fits, fastest first.
+    """One answer for each algorithm that fits, fastest first; what is left out, a note says.
+
+    Of more than 1,024 ranks those stand by their steps whose sends write very many cells.
 
     Raises:
         InputError: if none fits.
     """
     found: list[Answer] = []
-    reasons: list[InputError] = []
+    reasons: dict[str, InputError] = {}
+    asked = price or ("formula" if combine == "max" else "")
     for one in candidates(question):
+        many = not asked and not _is_patient(question) and not _is_quick(question, one, _FOLLOWED)
         try:
-            found.append(of_choice(question, replace(one, source="named"), price, combine))
+            made = of_choice(question, replace(one, source="named"), "steps" if many else asked, combine)
         except InputError as reason:  # too large to simulate, or no closed form where one was asked for
-            reasons.append(reason)
+            reasons[one.name] = reason
+            continue
+        note = f"price steps, a barrier after each step: {one.name} has many sends and ranks are not alike; "
+        note += f"--algorithm {one.name} follows them"
+        found.append(replace(made, notes=(*made.notes, note)) if many else made)
     if not found:
-        raise reasons[0] if reasons else _none_fits(question)
-    return _without_twins(sorted(found, key=lambda a: a.time))
+        raise next(iter(reasons.values())) if reasons else _none_fits(question)
+    found = _without_twins(sorted(found, key=lambda a: a.time))
+    notes = [_MAX] if asked != price else []
+    if reasons:
+        why = "they have no closed form here" if asked == "formula" else str(next(iter(reasons.values())))
+        notes.append(f"left out: {', '.join(reasons)}; {why}")
+    return [replace(found[0], notes=(*found[0].notes, *notes)), *found[1:]]
 
 
 def _without_twins(found: list[Answer]) -> list[Answer]:
@@ -191,13 +221,13 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
             race.enter(choice, cost.total(combine), price)
         elif price != "formula":
             open_ones.append((choice, hint))
-    others: list[tuple[float, float, Choice]] = []
+    rest: list[tuple[Schedule, Choice]] = []
     reasons: list[InputError] = []
     if price != "steps" and combine == "add":
         quick = never_meet(question, [choice for choice, _ in open_ones], race)
         open_ones = [o for o in open_ones if not any(o[0] is choice for choice in quick)]
     # On a pod, following every send is worth the time only if nothing else is known.
-    patient = race.choice is None or question.group.all_groups.size <= _PATIENT
+    patient = race.choice is None or _is_patient(question)
     # Last those with a send for every pair: their load may rule them out.
     for choice, hint in sorted(open_ones, key=lambda o: _every_pair(o[0])):
         laid = _laid(question, choice, hint)
@@ -208,15 +238,37 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
                 tried = timed(question, choice, "flows", combine)
                 race.enter(choice, tried.time, "flows", tried)
             elif patient and _listable(question, choice):
-                others.append((*_by_steps(question, laid, race.time), choice))
+                rest.append((laid, choice))
         except InputError as reason:  # it sends where no route leads; others may not
             reasons.append(reason)
+    others = _ranked(question, rest, race.time, reasons)
     _simulated(question, others, race, price, combine, most)
     if race.choice is None and reasons:
         raise reasons[0]
+    if race.choice is None and fits and not price:
+        race.choice = _plainest(fits)
     if race.choice is None:
         raise _too_many(question) if fits else _none_fits(question)
     return beside_bounds(race.timed or timed(question, race.choice, race.price, combine))
+
+
+def _ranked(
+    question: Question, rest: list[tuple[Schedule, Choice]], until: float, reasons: list[InputError]
+) -> list[tuple[float, float, Choice]]:
+    """Time by steps, the least time of flows, and the choice, for each that has a route for all sends.
+
+    Those of few steps come first: they rule others out before all of their steps are looked at.
+    """
+    found = []
+    for laid, choice in sorted(rest, key=lambda r: r[0].step_count):
+        try:
+            by_steps, least = _by_steps(question, laid, until)
+        except InputError as reason:  # it sends where no route leads; others may not
+            reasons.append(reason)
+            continue
+        found.append((by_steps, least, choice))
+        until = min(until, _ROOM * by_steps)
+    return found
 
 
 def _simulated(
@@ -250,6 +302,15 @@ def _simulated(
         race.enter(choice, tried.time, tried.price, tried)
 
 
+def _plainest(fits: list[Choice]) -> Choice:
+    """What is taken where there are too many sends to compare any."""
+    return next((c for c in fits if c.algorithm.name == "direct"), fits[0])
+
+
+def _is_patient(question: Question) -> bool:
+    return question.group.all_groups.size <= _PATIENT
+
+
 def _is_exact(question: Question, choice: Choice, hint: Hint, price: str) -> bool:
     return price in ("", "flows", "steps") and choice.algorithm.exact(
         question.collective, question.group, hint
@@ -273,7 +334,7 @@ def _has_at_most(most: int, question: Question, choice: Choice) -> bool:
     laid = _laid(question, choice, replace(question.hint, options=choice.options))
     sends = 0
     for rows in laid.steps():
-        sends += len(rows)
+        sends += len(rows) + int(rows.count.sum()) // _CELLS
         if sends > most:
             return False
     return True
@@ -303,7 +364,7 @@ def _laid(question: Question, choice: Choice, hint: Hint) -> Schedule:
 def _by_steps(question: Question, laid: Schedule, until: float) -> tuple[float, float]:
     """Time by steps, and the least that flows can take; less of both where that is longer than ``until``."""
     found = steps(laid, question.cluster, question.size, until)
-    return found.latency + found.bandwidth, _busiest(question, found)
+    return found.latency + found.bandwidth, max(_busiest(question, found), found.chain)
 
 
 def _least(question: Question, laid: Schedule) -> float:

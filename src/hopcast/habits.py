@@ -7,6 +7,7 @@ import numpy as np
 
 from . import algorithms
 from .algorithms import _rates, double_tree, hierarchical
+from .ir.collective import ROOTED
 from .ir.group import Group, Hint
 from .question import Question
 from .units import show_rate, show_seconds
@@ -18,6 +19,7 @@ _SPEEDS = {25e9: (60e9, 360e9), 50e9: (90e9, 720e9)}
 # Of its channels, and one of n goes for nothing: NVIDIA/nccl v2.19 to v2.27, src/graph/tuning.cc
 _NVLS_KEPT = 5 / 6
 _TWISTED = "on a twisted torus rings close after going round twice; trees that fill all links stand for them"
+_ROOTED = "NCCL's channels use all NICs of the root's node; hierarchical, which does so too, stands for them"
 _MOST_CHANNELS = 16  # rings through the GPUs of a node, one for each
 _PAT_KEPT = 0.75  # of the bandwidth of rings, in NCCL's own model: NVIDIA/nccl v2.24 on, src/graph/tuning.cc
 
@@ -85,6 +87,8 @@ def nccl(question: Question) -> Habit | None:
         return None
     if name == "all_to_all":
         return Habit("pxn" if group.levels else "direct")
+    if name in ROOTED and group.levels:
+        return Habit("hierarchical", why=_ROOTED)
     if name not in ("all_gather", "reduce_scatter", "all_reduce"):
         return None
     if _one_of_each_node(question):
@@ -122,7 +126,8 @@ def _between_nodes(question: Question) -> Habit:
         "hierarchical": _seconds(doubled, "hierarchical"),
         "double_tree": _seconds(question, "double_tree"),
     }
-    return _fastest({name: time for name, time in times.items() if time is not None}, rings)
+    known = {name: time for name, time in times.items() if time is not None}
+    return _fastest(known, rings, "; hierarchical counts as trees of nodes, with half its bandwidth")
 
 
 def _one_of_each_node(question: Question) -> bool:
@@ -161,12 +166,12 @@ def _least(question: Question, names: tuple[str, ...]) -> Habit:
     return _fastest(known if len(known) == len(names) else {}, names[0])
 
 
-def _fastest(times: Mapping[str, float], usual: str) -> Habit:
+def _fastest(times: Mapping[str, float], usual: str, but: str = "") -> Habit:
     """Of several with known times the one that takes least, and why."""
     if len(times) < 2:
         return _habit(usual)
     said = ", ".join(f"{name} about {show_seconds(t)}" for name, t in times.items())
-    return _habit(min(times, key=lambda name: times[name]), f"NCCL takes the fastest: {said}")
+    return _habit(min(times, key=lambda name: times[name]), f"NCCL takes the fastest: {said}{but}")
 
 
 def _habit(name: str, why: str = "") -> Habit:

@@ -1,7 +1,7 @@
 """How long a collective takes by one algorithm: price it, name what limits it, set it beside the bound."""
 
-import math
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,14 +18,15 @@ from .price import bounds, bounds_traffic
 from .price.bounds_traffic import Traffic
 from .price.steps import Steps, steps
 from .question import Question
-from .simulate import relay
-from .simulate.flows import FEW_SENDS, Flows, simulate
+from .simulate import every_pair
+from .simulate.flows import FEW_SENDS, Flows, TooManyError, simulate
 from .simulate.symmetry import stepped as stepped_of
 
 PRICES = ("formula", "steps", "flows")
 _MANY = 4_000_000  # sends of one step that are still listed
 _FEWER = 500_000  # the same, where only findings look at the steps
 _FOLLOWED = 200_000  # the same, where ranks do not do alike and every send is likely to be followed anyway
+_BEYOND = {"steps": ", a barrier after each step", "formula": ", though it is not exact here"}
 _DETAILED = 20_000  # sends whose times are kept on request though a shortcut would do without: under 0.1 s
 
 
@@ -40,10 +41,10 @@ class Answer:
         price: Which price answered.
         latency, bandwidth: Parts of the time: along the critical path by flows.
         time: In all.
+        made: The schedule on local ranks of one group.
         schedule: Laid over all groups.
         steps: The step price; None where its sends are too many to list.
         flows: The simulation, where one was run.
-        bound, limit: The least time on the links asked for, and on all.
         notes: What to say of how the answer was found: a slower engine, a time that is not exact.
     """
 
@@ -54,12 +55,26 @@ class Answer:
     latency: float
     bandwidth: float
     time: float
+    made: Schedule
     schedule: Schedule
     steps: Steps | None
     flows: Flows | None
-    bound: bounds.Bound
-    limit: bounds.Bound
     notes: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def _bounds(self) -> tuple[bounds.Bound, bounds.Bound]:
+        """Found when somebody asks: who compares many answers looks at few of them."""
+        return _bounds(self.question, self.made, self.load)
+
+    @property
+    def bound(self) -> bounds.Bound:
+        """The least time on the links asked for."""
+        return self._bounds[0]
+
+    @property
+    def limit(self) -> bounds.Bound:
+        """The least time on all links."""
+        return self._bounds[1]
 
     @property
     def load(self) -> Floats | None:
@@ -151,6 +166,7 @@ class Timed:
         schedule: Laid over all groups.
         steps: Where they gave the time.
         flows: Where they did.
+        notes: Why they did not, where they should have.
     """
 
     question: Question
@@ -164,6 +180,7 @@ class Timed:
     schedule: Schedule
     steps: Steps | None
     flows: Flows | None
+    notes: tuple[str, ...] = ()
 
 
 def of_choice(question: Question, choice: Choice, price: str, combine: str) -> Answer:
@@ -177,6 +194,9 @@ def of_choice(question: Question, choice: Choice, price: str, combine: str) -> A
 
 def timed(question: Question, choice: Choice, price: str, combine: str) -> Timed:
     """The time of one algorithm: all of its answer that it takes to choose among several.
+
+    Where no price is asked for, it is the closed form where that is exact, and elsewhere flows; where these
+    have too many sends to follow, steps.
 
     Raises:
         InputError: if it does not fit, or has no closed form where one is asked for.
@@ -199,58 +219,38 @@ def timed(question: Question, choice: Choice, price: str, combine: str) -> Timed
         raise InputError(
             f"--combine max is a way to read a closed form; {choice.name} is priced by {chosen} here"
         )
-    return time_of(question, cost, made, choice.name, choice.source, chosen, combine)
+    about = (question, cost, made, choice.name, choice.source)
+    return time_of(*about, chosen, combine) if price or chosen == "formula" else at_hand(*about, combine)
 
 
-@dataclass
-class Race:
-    """The algorithm of least time so far.
-
-    Attributes:
-        time: Its time, seconds.
-        choice: None: none was tried yet.
-        price: That gave the time.
-        timed: How the time came about; None where a closed form or steps gave it.
-    """
-
-    time: float = math.inf
-    choice: Choice | None = None
-    price: str = ""
-    timed: Timed | None = None
-
-    def enter(self, choice: Choice, time: float, price: str, timed: Timed | None = None) -> None:
-        """It leads from now on if it is faster by more than rounding."""
-        if time < self.time * (1 - 1e-12):
-            self.time, self.choice, self.price, self.timed = time, choice, price, timed
-
-
-def never_meet(question: Question, choices: Sequence[Choice], race: Race) -> list[Choice]:
-    """Those whose sends never meet, on links of any speed: all that may win are simulated, which is quick.
+def at_hand(
+    question: Question, cost: Cost | None, made: Schedule, name: str, source: str, combine: str = "add"
+) -> Timed:
+    """The time of one schedule by flows; by steps, or the closed form, where there are too many sends.
 
     Args:
         question: What is asked.
-        choices: Algorithms that fit.
-        race: Entered by flows, from the one that may take least, until the others cannot be faster.
+        cost: The closed form, or None.
+        made: As of `time_of`.
+        name: Of the algorithm.
+        source: Who chose it.
+        combine: How a closed form joins latency and bandwidth.
+
+    Raises:
+        TooManyError: if it has no closed form and too many sends even for steps.
+        InputError: if a send finds no route.
     """
-    found = []
-    for choice in choices:
-        group, hint = question.group, replace(question.hint, options=choice.options)
+    about, refused = (question, cost, made, name, source), None
+    for price in ("flows", "steps", *(["formula"] if cost is not None else [])):
         try:
-            made = choice.algorithm.build(question.collective, group, hint)
-            laid = algebra.lay(made, group.all_groups, question.cluster.topology.vertices, group.hubs)
-            least = relay.least(laid, question.cluster, question.size)
-        except InputError:  # it sends where no route leads
+            found = time_of(*about, price, combine)
+        except TooManyError as reason:
+            refused = refused or reason
             continue
-        if least is not None:
-            found.append((least, choice))
-    for least, choice in sorted(found, key=lambda f: f[0]):
-        if least < race.time * (1 - 1e-12):
-            try:
-                tried = timed(question, choice, "flows", "add")
-            except InputError:  # a send may wait for one of very long ago, and there are too many to follow
-                continue
-            race.enter(choice, tried.time, "flows", tried)
-    return [choice for _, choice in found]
+        why = f"price {price}{_BEYOND.get(price)}: {name} has too many sends to follow one by one"
+        return found if refused is None else replace(found, notes=(why,))
+    assert refused is not None
+    raise refused
 
 
 def time_of(
@@ -290,7 +290,7 @@ def time_of(
     else:
         stepped = _stepped(question, laid, _MANY)
         if stepped is None:
-            raise InputError(
+            raise TooManyError(
                 f"{name} on {group.ranks} ranks is {_pairs(question):,.0f} sends: too many to list; "
                 "use --price formula"
             )
@@ -303,20 +303,19 @@ def beside_bounds(found: Timed) -> Answer:
     question, flowed, stepped = found.question, found.flows, found.steps
     if stepped is None:
         stepped = _stepped(question, found.schedule, _FEWER if found.price == "flows" else _MANY)
-    used = flowed.load if flowed else stepped.load if stepped else None
-    lower, limit = _bounds(question, found.made, used)
     return Answer(
         question, found.algorithm, found.source, found.price, found.latency, found.bandwidth, found.time,
-        found.schedule, stepped, flowed, lower, limit,
-        (flowed.note,) if flowed is not None and flowed.note else (),
+        found.made, found.schedule, stepped, flowed,
+        ((flowed.note,) if flowed is not None and flowed.note else ()) + found.notes,
     )  # fmt: skip
 
 
 def _stepped(question: Question, laid: Schedule, many: int) -> Steps | None:
     """The step price, unless it takes listing more sends of one step than ``many``."""
-    found = stepped_of(laid, question.cluster, question.size)
+    about = (laid, question.cluster, question.size)
+    found = stepped_of(*about) or every_pair.stepped(*about)
     if found is None and (question.collective not in PAIRS or _pairs(question) <= many):
-        found = steps(laid, question.cluster, question.size)
+        found = steps(*about)
     return found
 
 

@@ -32,9 +32,10 @@ COLLECTIVES = "broadcast", "reduce"
 MOST_RANKS, MOST_UNASKED, _MOST_SWITCHED = 1_024, 512, 256
 MOST_SENDS = 5_000_000  # that may be asked for
 _TRIED_SENDS = 1_000_000  # that are followed in a second or two
-_MOST_MIXED = 1_500  # edges of trees over links of nodes and between them, which others try
+_MOST_MIXED = 2_200  # edges of trees over links of nodes and between them, which others try
 _MOST_EDGES = 20_000  # of all trees that may be asked for
 _MOST_COUNT = 32  # trees tried, but for one through each other rank
+_MOST_THROUGH = 6_000  # edges of these
 _ENOUGH = 0.99  # of the most that can flow: more trees are not tried then
 _LEAST = 0.9  # of it, unless asked; a machine's routes do not allow every way over switches
 _EFFORT, _MOST_TRIES = 8_000, 16  # edges of all packings tried, and packings
@@ -200,7 +201,8 @@ def grounds(wiring: Wiring, root: int, turned: bool, asked: int) -> list[Ground]
         return [_ground(wiring, root, turned, asked)]
     n, most = wiring.network.ranks, _most(wiring, root, turned)
     switched = wiring.network.vertices > n
-    first = [c for c in (most, n - 1 if switched else 0) if 0 < c <= max(_MOST_COUNT, n - 1)]
+    through = n - 1 if switched and (n - 1) ** 2 <= _MOST_THROUGH else 0
+    first = [c for c in (most, through) if 0 < c <= max(_MOST_COUNT, through)]
     found = [_ground(wiring, root, turned, c) for c in first]
     good = [g for g in found if g.kept >= _ENOUGH]
     if good:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hopcast.ir.group import Group
 from hopcast.ir.topology import Ints
+from hopcast.names import InputError
 from hopcast.routing import routes
 
 
@@ -47,10 +48,10 @@ def of_levels(group: Group) -> tuple[Rate, Rate] | None:
     outer, inner = group.levels
     n, g = group.ranks, inner.ranks
     rank = np.arange(n, dtype=np.int32)
-    along = _alike(outer, 1) or _routed(group, rank, (rank + g) % n)
+    along = _alike(outer, 1) or routed(group, rank, (rank + g) % n)
     first, other = (x.ravel() for x in np.indices((g, g), np.int32))
     apart = first != other
-    inside = _alike(inner, g - 1) or _routed(group, first[apart], other[apart])
+    inside = _alike(inner, g - 1) or routed(group, first[apart], other[apart])
     return None if along is None or inside is None else (along, inside)
 
 
@@ -68,7 +69,7 @@ def of_ports(group: Group) -> Rate | None:
         return Rate(max(group.latency), 1 / min(group.bandwidth))
     rank, n = np.arange(group.ranks, dtype=np.int32), group.ranks
     # Without levels to the next rank; over nodes to the equal in the next node.
-    return _routed(group, rank, (rank + (n // group.levels[0].ranks if group.levels else 1)) % n)
+    return routed(group, rank, (rank + (n // group.levels[0].ranks if group.levels else 1)) % n)
 
 
 def _alike(level: Group, sends: int) -> Rate | None:
@@ -76,13 +77,18 @@ def _alike(level: Group, sends: int) -> Rate | None:
     return Rate(level.latency[0], sends / level.bandwidth[0]) if level.uniform_rates else None
 
 
-def _routed(group: Group, src: Ints, dst: Ints) -> Rate | None:
-    """Of sends between local ranks of every group at once."""
+def routed(group: Group, src: Ints, dst: Ints) -> Rate | None:
+    """Of sends between local ranks of every group at once; None where nobody knows a way."""
     if group.cluster is None:
         return None
     topology = group.cluster.topology
     ends = (group.all_groups[:, r].ravel() for r in (src, dst))
-    found = routes(group.cluster, *ends)
+    try:
+        found = routes(group.cluster, *ends)
+    except (
+        InputError
+    ):  # dead links leave no route: pieces do not matter, and who prices the sends will say so
+        return None
     crossed = np.repeat(found.weight, found.hops)
     load = np.bincount(topology.wire[found.links], crossed, topology.links)
     busy = load > 0

@@ -18,7 +18,8 @@ do not allow every way over its switches, as between slices of chips, x may stay
 
 broadcast has trees out of its root alone, as many as can flow to the rank that is hardest to reach, and
 pieces go down them in one lane for each link, or in two that take turns to wait for latency. reduce is its
-mirror image.
+mirror image. Over the same trees scatter sends each rank an equal part, the farthest first, and gather is the
+mirror image of that.
 
 reduce_scatter is the mirror image of the all_gather on the links turned round, and all_reduce is the one
 after the other. There is no closed form; steps of packed trees take (m + depth - 1) (alpha + D / (m n x)),
@@ -38,9 +39,11 @@ from hopcast.ir.group import Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 from hopcast.ir.topology import Floats, Ints
 
-from . import _chunks, _ground, _links, _network, _packed_root, _shifted, option
+from . import _chunks, _ground, _links, _network, _packed_root, _packed_scatter, _shifted, option
 from ._packed_root import broadcast as broadcast
 from ._packed_root import reduce as reduce
+from ._packed_scatter import gather as gather
+from ._packed_scatter import scatter as scatter
 
 SOURCE = (
     "Zhao et al. 2024, ForestColl, arXiv:2402.06787; Edmonds 1973, Edge-disjoint branchings; "
@@ -80,6 +83,8 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs links and switches that the group has to itself, as much into each as out of it."""
     if collective in _packed_root.COLLECTIVES:
         return _packed_root.valid(collective, group, hint)
+    if collective in _packed_scatter.COLLECTIVES:
+        return _packed_scatter.valid(collective, group, hint)
     most = MOST_RANKS if hint.options else MOST_ALIKE
     if group.ranks > most:
         return f"its trees take minutes beyond {most} ranks; use hierarchical or multi_axis"
@@ -111,6 +116,8 @@ def unasked(collective: str, group: Group, hint: Hint) -> str | None:
     """It takes seconds where ranks are many, and gains nothing over others where links are alike."""
     if collective in _packed_root.COLLECTIVES:
         return _packed_root.unasked(collective, group, hint)
+    if collective in _packed_scatter.COLLECTIVES:
+        return _packed_scatter.unasked(collective, group, hint)
     if group.ranks > MOST_UNASKED:
         return f"it takes seconds beyond {MOST_UNASKED} ranks"
     if not group.switched and group.uniform_rates and len(set(group.bandwidth)) == 1:

@@ -15,6 +15,9 @@ stays in a node goes straight there meanwhile. With ``stages=3`` the messages of
 are collected by one of its ranks before, another one for each other node, which makes them fewer and
 larger.
 
+broadcast, reduce, gather and scatter use all NICs of the root's node: first over NVLink to the rank whose
+rail leads to the goal, then along that rail, and for broadcast inside every node (see `_rooted_levels`).
+
 Cost: without pipeline the sum of the levels, T = T_outer(D / n_inner) + T_inner(D) for all_gather; woven
 little more than the slower of the two. all_to_all of N nodes of g ranks, n = N g, in two stages: T =
 alpha_outer + D (N - 1) g / (n^2 W_outer) + alpha_inner + D (N - 1) (g - 1) / (n^2 W_inner).
@@ -26,11 +29,15 @@ from dataclasses import replace
 import numpy as np
 
 from hopcast.ir import algebra, orbits
-from hopcast.ir.collective import of
+from hopcast.ir.collective import ROOTED, of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule
 
-from . import _exchange, _rates, _turned, _woven, multi_axis, option, ring
+from . import _exchange, _rates, _rooted_levels, _turned, _woven, multi_axis, option, ring
+from ._rooted_levels import broadcast as broadcast
+from ._rooted_levels import gather as gather
+from ._rooted_levels import reduce as reduce
+from ._rooted_levels import scatter as scatter
 
 SOURCE = "Gordic 2026, Inside TPU and GPU clusters, part 7; jax-ml scaling-book, chapter GPUs"
 LEVELS = True  # its closed form is made of those of the levels
@@ -88,12 +95,12 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
         return "its ranks are joined in one way; it needs nodes or slices joined by a network"
     if "stages" in hint.options and collective != "all_to_all":
         return f"stages= is of all_to_all; {collective} goes over every level"
-    return None
+    return _rooted_levels.valid(collective, group, hint) if collective in ROOTED else None
 
 
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     """Without pipeline, on levels that are exact themselves."""
-    if is_woven(collective, group, hint) or _pieces(collective, group, hint) > 1:
+    if collective in ROOTED or is_woven(collective, group, hint) or _pieces(collective, group, hint) > 1:
         return False
     if collective == "all_to_all":
         alone = all(v.uniform for v in group.levels)
@@ -112,6 +119,8 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
     """The sum over levels, each on what is gathered by then; None with pieces, which only flows can tell."""
+    if collective in ROOTED:
+        return None
     if collective == "all_to_all":
         whole_at_once = _pieces(collective, group, hint) == 1 and option(OPTIONS, hint, "stages") == "2"
         parts = _exchange.two_stages(group, hint.size) if whole_at_once else None
@@ -204,13 +213,15 @@ def _nest(outer: Schedule, inner: list[Schedule], lines: int | None) -> list[Sch
 
 def is_woven(collective: str, group: Group, hint: Hint) -> bool:
     """Whether levels are woven, block by block: nodes of ranks, each of which reaches all others at once."""
-    if collective == "all_to_all" or option(OPTIONS, hint, "pipeline") == "off":
+    if collective in ("all_to_all", *ROOTED) or option(OPTIONS, hint, "pipeline") == "off":
         return False
     return len(group.levels) == 2 and all(v.switched and v.ranks > 1 for v in group.levels)
 
 
 def seconds(collective: str, group: Group, hint: Hint) -> float | None:
     """About how long a woven collective takes; None where it is not woven, or nobody knows the links."""
+    if collective in ROOTED:
+        return _rooted_levels.seconds(collective, group, hint)
     rates = _rates.of_levels(group) if is_woven(collective, group, hint) else None
     if rates is None:
         return None

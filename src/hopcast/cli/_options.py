@@ -47,12 +47,18 @@ CollectiveArgument = Annotated[
 ClusterArgument = Annotated[
     str,
     typer.Argument(
-        metavar="CLUSTER", help="family:shape[,key=value...] such as v5e:4x4 or dgx-h100:32, or a file."
+        metavar="CLUSTER",
+        help="family:shape[,key=value...] such as v5e:4x4 or dgx-a100:2,nics=4, or a file; hopcast list "
+        "clusters, list options and list cluster_file tell what can be written.",
     ),
 ]
 OptionalClusterArgument = Annotated[
     str | None,
-    typer.Argument(metavar="[CLUSTER]", help="As v5e:4x4 or dgx-h100:32, or a file. Also accepted as --on."),
+    typer.Argument(
+        metavar="[CLUSTER]",
+        help="As v5e:4x4 or dgx-a100:2,nics=4, or a file; hopcast list clusters, list options and list "
+        "cluster_file tell what can be written. Also accepted as --on.",
+    ),
 ]
 OnOption = Annotated[
     str | None, typer.Option("--on", metavar="CLUSTER", help="The cluster, as an option: --on v5e:4x4.")
@@ -123,7 +129,9 @@ CombineOption = Annotated[
 ]
 PerRankOption = Annotated[
     bool,
-    typer.Option("--per-rank", help="The size of all_to_all is per rank, as nccl-tests counts it."),
+    typer.Option(
+        "--per-rank", help="The size of all_to_all or permute is that of one rank, as nccl-tests counts."
+    ),
 ]
 RootOption = Annotated[
     str, typer.Option("--root", metavar="RANK", help="The root of a rooted collective: 5, or 3,3.")

@@ -34,14 +34,15 @@ def command(
     """How long a collective takes on a cluster, beside the least time that physics allows.
 
     The size is that of the whole array of one group: for all_gather the gathered result, for all_reduce
-    and reduce_scatter what each rank holds in full, for all_to_all the sum over all ranks (--per-rank: of
-    one). bound is the least time on the links the collective may use, limit the least with every link of
-    the cluster.
+    and reduce_scatter what each rank holds in full, for all_to_all and permute the sum over all ranks
+    (--per-rank: of one). bound is the least time on the links the collective may use, limit the least with
+    every link of the cluster.
 
     Example:
       hopcast predict all_gather v5e:4x4 --size 8MiB --over x
       hopcast predict all_reduce torus:16x16,bandwidth=45GB/s --size 1GiB --algorithm all
       hopcast predict all_reduce mesh:4x4 --size 1GiB --algorithm best
+      hopcast predict all_reduce dgx-a100:2,nics=4,nic=100Gb/s --size 1GiB
       hopcast predict all_to_all_v gb200-nvl72 --moe tokens=512,hidden=7168,experts=256,top=8,skew=zipf:1.0
       hopcast predict all_to_all ring:16,bandwidth=45GB/s,latency=1us --size 1MiB --per-rank --price flows
       hopcast predict all_reduce dgx-h100:2 --size 1GiB --over node --with "all_gather:1GiB over gpu"

@@ -19,10 +19,13 @@ def command(
     Links are directed: a cable is two. Bandwidths are one way. injection is what the weakest chip can
     send on all its links.
 
+    A cluster of your own is a file of a few lines; hopcast list cluster_file shows them.
+
     Example:
       hopcast show v5e:8x16
       hopcast show 8i
       hopcast show torus:4x4x4,bandwidth=45GB/s
+      hopcast show dgx-a100:2,nics=4,nic=100Gb/s
     """
     from hopcast.cli import _output
     from hopcast.verbs.show import show

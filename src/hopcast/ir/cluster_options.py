@@ -43,7 +43,7 @@ OPTIONS = (
     Option(GRID, "bandwidth", "of a link, one way; default 45GB/s", "ring:8,bandwidth=50GB/s"),
     Option(GRID, "latency", "of a hop; default 1us", "torus:4x4,latency=0"),
     Option(GRID, "duplex", "full, or half: both ways of a cable share its bandwidth", "ring:8,duplex=half"),
-    Option(GRID, "wraps", "the axes that close", "mesh:8x16,wraps=y", ("mesh",)),
+    Option(GRID, "wraps", "the axes that close, as y or x+y; default none", "mesh:8x16,wraps=y", ("mesh",)),
     Option(
         GRID, "twisted", "wrap-arounds of short axes also move along the long ones; n x 2n and the like",
         "torus:4x8,twisted", ("torus",),
@@ -79,19 +79,25 @@ OPTIONS = (
         "v3:4x4,ranks=cores,core_latency=0.5us", ("v2", "v3", "7x"),
     ),
     Option(
-        TPU, "pcie_bandwidth", "between a chip and its host, one way; default the data sheet's",
-        "v5e:4x4,slices=2,pcie_bandwidth=16GB/s",
+        TPU, "pcie_bandwidth", "from a chip to its host, one way; default the data sheet's, if any",
+        "v5e:4x4,slices=2,pcie_bandwidth=32GB/s",
     ),
     Option(
-        TPU, "pcie_latency", "between a chip and its host; default 1us", "v5e:4x4,slices=2,pcie_latency=2us"
+        TPU, "pcie_latency", "from a chip to its host; default 1us", "v5e:4x4,slices=2,pcie_latency=2us"
     ),
     Option(
-        TPU, "dcn_bandwidth", "data centre network of a chip, one way; default the data sheet's",
-        "v5e:4x4,slices=2,dcn_bandwidth=6.25GB/s",
+        TPU, "dcn_bandwidth", "from a chip to other slices, one way; default the data sheet's, if any",
+        "v5e:4x4,slices=2,dcn_bandwidth=12.5GB/s",
     ),
-    Option(TPU, "dcn_latency", "data centre network; default 10us", "v5e:4x4,slices=2,dcn_latency=20us"),
-    Option(GPU, "gpus", "GPUs in use of each node or rack; default all", "dgx-h100:4,gpus=4"),
-    Option(GPU, "nics", "NICs of each node or rack, which its GPUs share evenly", "dgx-a100:2,nics=4"),
+    Option(
+        TPU, "dcn_latency", "from host to host of two slices; default 10us",
+        "v5e:4x4,slices=2,dcn_latency=20us",
+    ),
+    Option(GPU, "gpus", "GPUs of each node or rack that are used; default all", "dgx-h100:4,gpus=4"),
+    Option(
+        GPU, "nics", "NICs of each node or rack, which its GPUs share evenly; default the data sheet's",
+        "dgx-a100:2,nics=4",
+    ),
     Option(GPU, "nic", "rate of a NIC, one way; default the data sheet's", "dgx-a100:2,nics=4,nic=100Gb/s"),
     Option(
         GPU, "bandwidth", "NVLink of a GPU, one way (dgx1-v100, mi300x: of one cable)",
@@ -105,14 +111,23 @@ OPTIONS = (
         GPU, "rails", "on (default): NICs of one number meet in one leaf; off: those of a node do",
         "dgx-h100:8,rails=off",
     ),
-    Option(GPU, "sharp", "off: switches between nodes do not reduce", "dgx-h100:8,sharp=off"),
-    Option(GPU, "nvls", "off: switches inside a node do not reduce or multicast", "dgx-h100:2,nvls=off"),
+    Option(
+        GPU, "sharp", "off: switches between nodes do not reduce; default on where they can",
+        "dgx-h100:8,sharp=off",
+    ),
+    Option(
+        GPU, "nvls", "off: switches inside a node do not reduce or multicast; default on where they can",
+        "dgx-h100:2,nvls=off",
+    ),
     Option(
         GPU, "routing", "spread evenly over spines (default), or ecmp: each flow hashed to one cable",
         "dgx-h100:64,routing=ecmp",
     ),
     Option(GPU, "seed", "another hash, with routing=ecmp; default 0", "dgx-h100:64,routing=ecmp,seed=1"),
-    Option(GPU, "nodes", "numbers of those in use, in rank order; default all", "dgx-h100:64,nodes=0-3+40"),
+    Option(
+        GPU, "nodes", "numbers of the nodes or racks that are used, in rank order; default all",
+        "dgx-h100:64,nodes=0-3+40",
+    ),
     Option(
         GPU, "latency", "of every class of routes that has no option of its own: nvlink, nic, tier",
         "dgx-h100:4,latency=0",
@@ -124,8 +139,11 @@ OPTIONS = (
     Option(
         GPU, "tier_latency", "of each switch above the leaf; default 0.5us", "dgx-h100:64,tier_latency=0.3us"
     ),
-    Option(GPU, "leaf", "leaf switches", "fat-tree:32x8,leaf=8", ("fat-tree",)),
-    Option(GPU, "spine", "spine switches", "fat-tree:32x8,leaf=8,spine=16", ("fat-tree",)),
+    Option(GPU, "leaf", "leaf switches; default 8 for each 32 nodes", "fat-tree:32x8,leaf=16", ("fat-tree",)),
+    Option(
+        GPU, "spine", "spine switches; default as few as carry all uplinks", "fat-tree:32x8,leaf=8,spine=16",
+        ("fat-tree",),
+    ),
     Option(
         GPU, "uplinks", "cables of a leaf to spines; default as many as down",
         "fat-tree:32x8,leaf=8,spine=8,uplinks=16", ("fat-tree",),

@@ -205,7 +205,9 @@ def _uplinks(
     up = max(round(down / asked.oversubscription), 1)
     ratio = down / up
     exact = abs(ratio - asked.oversubscription) < 1e-9
-    said = f"oversubscription={asked.oversubscription:g}: a leaf has {down} cables down and {up} up, {ratio:.3g}"
+    said = (
+        f"oversubscription={asked.oversubscription:g}: a leaf has {down} cables down and {up} up, {ratio:.3g}"
+    )
     return up, [] if exact else [said]
 
 

@@ -1,6 +1,5 @@
 """Time with a barrier after each step."""
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -14,6 +13,8 @@ from hopcast.routing import Routes, routes
 
 Longs = npt.NDArray[np.int64]
 _MANY = 100_000  # sends of a step that are routed without asking which of their pairs are known
+_TRIED = 8  # steps after which it shows whether pairs come again
+_LANES = 1_000_000  # of all vertices, in which it is counted how long one send waits for another
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +26,15 @@ class Steps:
         bandwidth: Seconds: each step's busiest link.
         load: ``float64[m]``, bytes over each link in all.
         step_seconds: ``float64[steps]``, latency and bandwidth of each.
+        chain: Seconds that flows take at least, as the sends of a lane of a rank go one after the other;
+            0 where nobody asked.
     """
 
     latency: float
     bandwidth: float
     load: Floats
     step_seconds: Floats
+    chain: float = 0.0
 
 
 class Router:
@@ -45,6 +49,7 @@ class Router:
         none, no = np.zeros(0), np.zeros(0, np.int32)
         self._known = Routes(no, none, np.zeros(1, np.int64), no, none)
         self._first = np.zeros(1, np.int64)  # piece of each known pair
+        self._asked, self._learned = 0, 0  # steps, and sends in them
 
     def learn(self, src: AnyInts, dst: AnyInts) -> None:
         """Route what is not known yet, all at once."""
@@ -71,13 +76,16 @@ class Router:
 
     def of(self, src: Ints, dst: Ints) -> Routes:
         """Routes of the sends of one step; piece ``pair`` numbers are rows of it."""
-        if len(src) > _MANY:
+        # To learn pairs that never come again would cost more than to route them.
+        once = self._asked >= _TRIED and 2 * len(self._at) > self._learned
+        if len(src) > _MANY or once:
             return routes(self._cluster, src, dst)
         key = (src.tobytes(), dst.tobytes())
         if key not in self._steps:
             if len(self._steps) > 256:
                 self._steps.clear()
             self.learn(src, dst)
+            self._asked, self._learned = self._asked + 1, self._learned + len(src)
             self._steps[key] = self._gathered(src, dst)
         return self._steps[key]
 
@@ -111,7 +119,7 @@ def link_load(found: Routes, volume: Floats, links: int, wire: Ints) -> Floats:
     return np.asarray(np.bincount(wire[found.links], np.repeat(piece, found.hops), links), np.float64)
 
 
-def steps(schedule: Schedule, cluster: Cluster, size: float, until: float = math.inf) -> Steps:
+def steps(schedule: Schedule, cluster: Cluster, size: float, until: float | None = None) -> Steps:
     """Sum over steps of the longest route's latency plus the busiest link's time.
 
     Steps that say they repeat are priced once.
@@ -120,7 +128,8 @@ def steps(schedule: Schedule, cluster: Cluster, size: float, until: float = math
         schedule: On the cluster's ranks.
         cluster: Gives routes, bandwidths and latencies.
         size: D of one group, bytes.
-        until: Seconds of bytes over one link after which the rest is left out: who compares may know enough.
+        until: Seconds of bytes over one link, or of one lane of a rank, after which the rest is left out: who
+            compares may know enough. None: all is wanted, and ``chain`` is not.
     """
     topology = cluster.topology
     router = Router(cluster, schedule.vertices)
@@ -128,21 +137,53 @@ def steps(schedule: Schedule, cluster: Cluster, size: float, until: float = math
     load = np.zeros(topology.links)
     times = np.zeros((schedule.step_count, 2))
     often: dict[Hashable, int] = {}
-    new = np.zeros(topology.links if until < math.inf else 0)  # bytes of the steps that repeat no other
+    passed = None if until is None else _Passed(schedule, cluster, size, until)
     for i in range(schedule.step_count):
-        key, is_new = schedule.key(i), False
-        if key not in known:
+        key = schedule.key(i)
+        is_new = key not in known
+        if is_new:
             if len(known) > 4096:
                 _pour(load, known, often)
-            known[key], is_new = _one(schedule.make(i), schedule, cluster, size, router), True
+            rows = schedule.make(i)
+            found = router.of(rows.src, rows.dst) if len(rows) else None
+            known[key] = _one(rows, found, schedule, cluster, size)
         times[i] = known[key][:2]
         often[key] = often.get(key, 0) + 1
-        if is_new and until < math.inf:
-            new += known[key][2]
-            if np.any(new > until * topology.bandwidth):
-                break
+        if is_new and passed is not None and found is not None and passed.after(rows, found, known[key][2]):
+            break
     _pour(load, known, often)
-    return Steps(float(times[:, 0].sum()), float(times[:, 1].sum()), load, times.sum(1))
+    chain = 0.0 if passed is None else passed.chain
+    return Steps(float(times[:, 0].sum()), float(times[:, 1].sum()), load, times.sum(1), chain)
+
+
+class _Passed:
+    """What the steps that repeat no other have come to: the least that flows take for them."""
+
+    def __init__(self, schedule: Schedule, cluster: Cluster, size: float, until: float) -> None:
+        self._schedule, self._size, self._until = schedule, size, until
+        self._bandwidth = cluster.topology.bandwidth
+        self._load = np.zeros(cluster.topology.links)
+        self._vertices = max(schedule.vertices, cluster.topology.vertices)
+        lanes = self._vertices * schedule.lanes
+        self._lane = np.zeros(lanes if lanes <= _LANES else 0)
+
+    @property
+    def chain(self) -> float:
+        """Seconds of the longest lane: it starts no step before all of its last one has arrived."""
+        return float(self._lane.max(initial=0.0))
+
+    def after(self, rows: Sends, found: Routes, load: Floats) -> bool:
+        """Whether it is more than was asked for, with one more step."""
+        self._load += load
+        if len(self._lane):
+            lane = rows.lane.astype(np.int64) * self._vertices + rows.src
+            part = self._schedule.bytes(rows, self._size)[found.pair] * found.weight
+            longest = np.zeros(len(self._lane))
+            np.maximum.at(longest, lane[found.pair], found.latency + part / self._bandwidth.max())
+            self._lane += longest
+        if self._until == np.inf:
+            return False
+        return self.chain > self._until or bool(np.any(self._load > self._until * self._bandwidth))
 
 
 def _pour(
@@ -155,12 +196,12 @@ def _pour(
 
 
 def _one(
-    rows: Sends, schedule: Schedule, cluster: Cluster, size: float, router: Router
+    rows: Sends, found: Routes | None, schedule: Schedule, cluster: Cluster, size: float
 ) -> tuple[float, float, Floats]:
+    """Latency and seconds of bytes of one step, and bytes over each link; its routes are ``found``."""
     topology = cluster.topology
-    if not len(rows):
+    if found is None:
         return 0.0, 0.0, np.zeros(topology.links)
-    found = router.of(rows.src, rows.dst)
     load = link_load(found, schedule.bytes(rows, size), topology.links, topology.wire)
     busy = load > 0
     return float(found.latency.max()), float((load[busy] / topology.bandwidth[busy]).max(initial=0.0)), load

@@ -22,7 +22,6 @@ from hopcast.topologies import _grid
 
 _SHARED = {
     "bandwidth": 'of a link, one way: "45GB/s"',
-    "latency": 'of a link: "1us", or 0; crossing a switch is two links',
     "duplex": '"full" (default), or "half": both ways of a cable share its bandwidth',
     "name": "of the cluster in tables; default the file's name",
 }
@@ -30,12 +29,14 @@ _FAMILY = {
     "family": '"ring", "torus", "switch" and the like: hopcast list topologies',
     "shape": 'lengths of the axes: [4, 8] or "4x8"',
     "wraps": 'of "mesh" and "torus", the axes that close: ["y"]; default all of a torus, none of a mesh',
+    "latency": 'of a hop: "1us", or 0',
     **_SHARED,
 }
 _NETWORK = {
     "chips": "how many; they are vertices 0, 1, 2, ...",
     "switches": "how many; they are the vertices behind the chips; default 0",
-    "links": "the cables: a [[links]] for each",
+    "links": "the cables: a list of them, or a [[links]] for each",
+    "latency": 'of a link: "1us", or 0; crossing a switch is two links',
     **_SHARED,
 }
 _LINK = {
@@ -47,7 +48,7 @@ _LINK = {
     "both": "true (default): a cable, which is two links; false: one link, from src to dst",
 }
 # Which part of a file it is, and its keys with what they mean.
-KEYS: Mapping[str, Mapping[str, str]] = {"family": _FAMILY, "network": _NETWORK, "[[links]]": _LINK}
+KEYS: Mapping[str, Mapping[str, str]] = {"family": _FAMILY, "network": _NETWORK, "link": _LINK}
 _FAMILY_FILE = """\
 family = "mesh"
 shape = [4, 8]
@@ -186,7 +187,7 @@ def _network(table: Table, path: str) -> Cluster:
     for i, row in enumerate(rows):
         at = f"links[{i}]."
         _known(row, _LINK, path, at)
-        full = {k: table[k] for k in _SHARED if k in table} | row
+        full = {k: table[k] for k in _LINK if k in table} | row
         ends = [_vertex(row, key, path, at, chips, vertices) for key in ("src", "dst")]
         if ends[0] == ends[1]:
             raise InputError(f"{path}: {at}dst: {ends[1]} is its own src; a link joins two vertices")

@@ -54,7 +54,7 @@ def run(s: State, budget: int, window: float) -> int:
     tally, clock, opens_time, due_time = s.tally, s.clock, s.opens_time, s.due_time
     stop = tally[WORK] + budget
     while tally[WORK] < stop:
-        coming = _first_end(s.finish, s.ends_heap, tally)
+        coming = _first_end(s, s.finish, s.ends_heap, s.ends_where, tally)
         if tally[OPENS] > 0:
             coming = min(coming, opens_time[0])
         if tally[DUE] > 0:
@@ -107,18 +107,31 @@ def _share(s: State, window: float) -> None:
     tally[FRESH], tally[GONE] = 0, 0
 
 
-@inner
-def _first_end(finish: Floats, ends_heap: Items, tally: Longs) -> float:
+@inlined
+def _first_end(s: State, finish: Floats, ends_heap: Items, ends_where: Items, tally: Longs) -> float:
     """When the next flow ends."""
     if tally[ENDS] == 0:
         return np.inf
     if tally[FLAT] == 0:
+        _settle_top(s, finish, ends_heap, ends_where, tally)
         return float(finish[ends_heap[0]])
     first = np.inf
     tally[WORK] += tally[ENDS]
     for i in range(tally[ENDS]):
         first = min(first, finish[ends_heap[i]])
     return first
+
+
+@inlined
+def _settle_top(s: State, finish: Floats, ends_heap: Items, ends_where: Items, tally: Longs) -> None:
+    """Later ends are put in order only when they come to the top."""
+    flow = s.flow
+    while tally[ENDS] > 0:
+        slot = ends_heap[0]
+        if finish[slot] >= flow[slot].next:
+            break
+        finish[slot] = flow[slot].next
+        heap.down(ends_heap, ends_where, finish, tally[ENDS], 0)
 
 
 @inlined
@@ -135,6 +148,7 @@ def _happen(s: State, soon: float) -> None:
         elif tally[FLAT] == 0 and tally[ENDS] > 0 and finish[ends_heap[0]] <= soon:
             slot = heap.pop(ends_heap, ends_where, finish, tally[ENDS])
             tally[ENDS] -= 1
+            _settle_top(s, finish, ends_heap, ends_where, tally)
         if slot >= 0:
             _end(s, slot, now)
         elif tally[DUE] > 0 and due_time[0] <= soon:
@@ -185,6 +199,7 @@ def _end_early(s: State, until: float) -> None:
         # What this sets free is due no earlier than it, and waits for the end of the window like all else.
         slot = int(heap.pop(s.ends_heap, s.ends_where, finish, tally[ENDS]))
         tally[ENDS] -= 1
+        _settle_top(s, finish, s.ends_heap, s.ends_where, tally)
         clock[0] = finish[slot]
         _end(s, slot, clock[0])
         while tally[DUE] > 0 and s.due_time[0] <= clock[0]:

@@ -190,6 +190,9 @@ def _line_up(s: State) -> None:
     free, flow, finish, ends, where, tally = s.free, s.flow, s.finish, s.ends_heap, s.ends_where, s.tally
     many = tally[FREES]
     if many * 4 > tally[ENDS] + many:
+        if tally[FLAT] == 0:
+            for i in range(tally[ENDS]):
+                finish[ends[i]] = flow[ends[i]].next
         tally[FLAT] = 1
     elif tally[FLAT] == 1:
         tally[WORK] += tally[ENDS]

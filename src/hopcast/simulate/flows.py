@@ -41,6 +41,10 @@ FEW_SENDS = 500  # that are followed before the compiled engine has been loaded
 Progress = Callable[[float], None]
 
 
+class TooManyError(InputError):
+    """There are more sends, or links that they cross, than can be followed one by one."""
+
+
 @dataclass(frozen=True, eq=False)
 class Flows(reference.Flows):
     """What happened, and how it was found out.
@@ -298,8 +302,8 @@ def listed(schedule: Schedule) -> tuple[Longs, Sends]:
     return np.repeat(np.arange(len(parts)), [len(p) for p in parts]), join(parts)
 
 
-def _too_many(schedule: Schedule, most: int) -> InputError:
-    return InputError(
+def _too_many(schedule: Schedule, most: int) -> TooManyError:
+    return TooManyError(
         f"flows of more than {most:,} sends ({schedule!r}) are too many where ranks or links differ; "
         "use --price steps"
     )
@@ -332,14 +336,14 @@ def _fits(schedule: Schedule, cluster: Cluster, src: Ints, dst: Ints, sends: int
     """Whether all links that all sends cross can be listed, judged by a sample of the pairs.
 
     Raises:
-        InputError: if they are too many.
+        TooManyError: if they are.
     """
     if len(src) < 10_000:
         return
     some = np.linspace(0, len(src) - 1, 1000).astype(np.int64)
     crossings = len(network.paths(cluster, src[some], dst[some]).link) / 1000 * sends
     if crossings > MOST_CROSSINGS:
-        raise InputError(
+        raise TooManyError(
             f"flows that cross some {crossings:,.0f} links in all ({schedule!r}) are too many where ranks or "
             f"links differ, more than {MOST_CROSSINGS:,}; use --price steps"
         )

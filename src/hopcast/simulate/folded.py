@@ -18,7 +18,8 @@ from .network import Longs, Problem
 from .symmetry import touches
 
 MOST_SENDS = 24_000_000  # 60 bytes each
-_MOST_WAITS = 20  # for each send of one rank: beyond that gates are better, which stand for many waits
+_MOST_WAITS = 20  # for each send of one rank: beyond that gates are better, which stand for many waits,
+_FEW_WAITS = 2_000_000  # unless there are no more than so many of one rank, 8 bytes each
 _MOST_MOVES = 16_000_000  # ranks in all moves
 
 
@@ -149,7 +150,7 @@ def _waits(orbit: Orbit, chunks: int, way: Longs, ways: int) -> tuple[Arcs, Ints
     if len(np.unique(step)) == 1:
         return None
     data, clobber = earlier(write, read, step), earlier(read, write, step)
-    if len(data[0]) + len(clobber[0]) > _MOST_WAITS * kinds:
+    if len(data[0]) + len(clobber[0]) > max(_MOST_WAITS * kinds, _FEW_WAITS):
         return None
     turn = _turns(step, orbit.out.lane.astype(np.int64))
     tail = np.concatenate([data[0], clobber[0], turn[0]])

@@ -63,6 +63,19 @@ def push(heap: Items, where: Items, key: Keys, count: int, item: int) -> int:
 
 
 @inner
+def sooner(heap: Items, where: Items, key: Keys, count: int, item: int, when: float) -> int:
+    """Put an item in, or give it an earlier key. Returns the new count."""
+    key[item] = when
+    at = where[item]
+    if at < 0:
+        at = count
+        heap[at] = item
+        count += 1
+    up(heap, where, key, at)
+    return count
+
+
+@inner
 def pop(heap: Items, where: Items, key: Keys, count: int) -> int:
     """Take the top item out. The count is then one less."""
     top: int = heap[0]

@@ -80,16 +80,10 @@ def solve(s: State) -> bool:
 @inlined
 def bound(link: int, pipe: Records) -> float:
     """A level below which a link neither stops nor lets go any flow."""
-    held, sharing = pipe[link].held, pipe[link].users
-    if held == 0.0:
-        if sharing == 0.0:
-            return float(pipe[link].low)
-        level = pipe[link].slack
-        if sharing > 1.0:
-            level /= sharing
-    else:
-        most = pipe[link].level
-        level = min((pipe[link].slack + held * most) / (held + sharing), most)
+    held, sharing, most = pipe[link].held, pipe[link].users, pipe[link].level
+    level = (pipe[link].slack + held * most) / max(held + sharing, 1.0)
+    level = level if held + sharing > 0.0 else 0.0
+    level = min(level, most if held > 0.0 else np.inf)
     return float(max(level, pipe[link].low))
 
 
@@ -97,8 +91,9 @@ def bound(link: int, pipe: Records) -> float:
 def _is_loose(link: int, pipe: Records) -> bool:
     """Whether a link without open flows carries too much, or holds flows though it has room."""
     room, nothing = pipe[link].slack, _NOTHING * pipe[link].capacity
-    loose = room < -nothing or (room > nothing and pipe[link].held > 0.0)
-    return bool(loose and pipe[link].users == 0.0)
+    return bool(
+        (pipe[link].users == 0.0) & ((room < -nothing) | ((room > nothing) & (pipe[link].held > 0.0)))
+    )
 
 
 @inlined
@@ -265,8 +260,10 @@ def _stop(s: State, link: int, first: int, last: int, level: float) -> None:
         else:
             continue
         _hold(slot, link, level, s.hop, s.link, s.times, pipe, flow, s.loose, s.loose_bound, tally)
-        finish[slot] = now + flow[slot].rest / level
-        tally[ENDS] = heap.push(s.ends_heap, s.ends_where, finish, tally[ENDS], slot)
+        end = now + flow[slot].rest / level
+        flow[slot].next = end
+        if s.ends_where[slot] < 0 or end < finish[slot]:
+            tally[ENDS] = heap.sooner(s.ends_heap, s.ends_where, finish, tally[ENDS], slot, end)
     pipe[link].slack = 0.0
 
 
@@ -284,11 +281,7 @@ def _hold(
     for x in range(hop[route], hop[route + 1]):
         at, many = links[x], times[x]
         pipe[at].slack += change * many
-        if was_open:
-            pipe[at].users -= many
-        elif at == holder:
-            pipe[at].held -= many
-        if at == link:
-            pipe[at].held += many
-        elif _is_loose(at, pipe):
+        pipe[at].users -= many if was_open else 0
+        pipe[at].held += (many if at == link else 0) - (many if at == holder else 0)
+        if at != link and _is_loose(at, pipe):
             note(at, bound(at, pipe), pipe, loose, loose_bound, tally)

@@ -58,9 +58,10 @@ class State(NamedTuple):
         pieces: ``int32[s]``: those still to arrive.
         opens_time, opens: Queue of pieces that are ready: first byte; send and route.
         due_time, due: Queue of sends that are being reduced.
-        flow: ``FLOW[f]``: rate, or OPEN or DEAD; bytes left at ``since``; the end that a new rate gives;
-            send, route, the link that holds the flow at its rate, and links that list it.
-        finish: ``float64[f]``: when each will have ended.
+        flow: ``FLOW[f]``: rate, or OPEN or DEAD; bytes left at ``since``; when it will have ended; send,
+            route, the link that holds the flow at its rate, and links that list it.
+        finish: ``float64[f]``: no later than when each will have ended, and just that at the top of the heap:
+            most ends are put off many times before they come there.
         spare: Slots that are not used.
         pipe: ``PIPE[m]``: what the flows over a link leave of its capacity, all but those that are OPEN; the
             level at which it holds flows; a level below which it does nothing in this event, or 0; crossings

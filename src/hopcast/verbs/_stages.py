@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hopcast.algorithms import hierarchical, parse
 from hopcast.ir import algebra
+from hopcast.ir.collective import ROOTED
 from hopcast.predict import Answer
 from hopcast.price.steps import steps
 from hopcast.simulate.symmetry import stepped
@@ -14,6 +15,8 @@ def stages(answer: Answer) -> list[str]:
     """Notes on the stages of a hierarchical collective; none for other algorithms."""
     q = answer.question
     if answer.algorithm.split(",")[0] != "hierarchical" or q.schedule is not None or q.group.ranks == 1:
+        return []
+    if q.collective in ROOTED:  # their levels are never one after the other
         return []
     hint = replace(q.hint, options=parse(answer.algorithm)[1])
     made = hierarchical.phases(q.collective, q.group, hint)

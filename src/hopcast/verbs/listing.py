@@ -89,8 +89,10 @@ _NOTES = {
         "a file describes any other network; see: hopcast list cluster_file",
     ),
     "cluster_file": (
-        f"a family and its shape, say lab.toml, then hopcast show ./lab.toml:\n\n{EXAMPLES['family']}",
-        f"any network, here four chips on a switch and two cables of their own:\n\n{EXAMPLES['network']}",
+        "a family and its shape, say lab.toml, then hopcast show ./lab.toml:",
+        EXAMPLES["family"].rstrip(),
+        "any network, here four chips on a switch and two cables of their own:",
+        EXAMPLES["network"].rstrip(),
     ),
     "options": ("write them behind the shape, in any order: dgx-h100:64,oversubscription=2,routing=ecmp",),
 }

@@ -163,7 +163,8 @@ def _result(
     rows = [_row(a) for a in found]
     notes = said + ([] if several else _notes(found[0], rows[0], explain))
     in_network = not several and found[0].algorithm.split(",")[0] in ("nvls", "sharp")
-    title = f"{q.collective} of {show_size(q.size)} on {q.cluster.name}: {IN_NETWORK if in_network else IDEAL}"
+    ideal = IN_NETWORK if in_network else IDEAL
+    title = f"{q.collective} of {show_size(q.size)} on {q.cluster.name}: {ideal}"
     return Result(
         rows,
         SEVERAL if several else SHOWN,
