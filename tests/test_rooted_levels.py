@@ -1,6 +1,6 @@
 """broadcast, reduce, gather and scatter over nodes: right, over all NICs of the root's node, and by any root.
 
-Sources: [bound] price.bounds; [others] algorithms that know nothing of nodes; [measured] nothing is.
+Sources: [bound] price.bounds; [others] algorithms that know nothing of nodes.
 """
 
 import functools
@@ -138,7 +138,7 @@ def test_every_root_of_alike_nodes_takes_as_long():
 @pytest.mark.parametrize("collective", ROOTED)
 def test_bytes_leave_by_all_nics_of_the_node_of_the_root(collective):
     """Each carries its g-th of what leaves: the array, or what other nodes get."""
-    where, mine = place("dgx-h100:4")
+    mine = place("dgx-h100:4")[1]
     made = laid("dgx-h100:4", collective, GIB, 13)
     sent = np.zeros((mine.ranks, mine.ranks))
     for rows in made.steps():

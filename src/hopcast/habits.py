@@ -19,7 +19,7 @@ _SPEEDS = {25e9: (60e9, 360e9), 50e9: (90e9, 720e9)}
 # Of its channels, and one of n goes for nothing: NVIDIA/nccl v2.19 to v2.27, src/graph/tuning.cc
 _NVLS_KEPT = 5 / 6
 _TWISTED = "on a twisted torus rings close after going round twice; trees that fill all links stand for them"
-_ROOTED = "NCCL's channels use all NICs of the root's node; hierarchical, which does so too, stands for them"
+_ROOTED = "NCCL uses all NICs of the root's node; hierarchical, which does so too, stands for its channels"
 _MOST_CHANNELS = 16  # rings through the GPUs of a node, one for each
 _PAT_KEPT = 0.75  # of the bandwidth of rings, in NCCL's own model: NVIDIA/nccl v2.24 on, src/graph/tuning.cc
 
