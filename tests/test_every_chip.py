@@ -241,3 +241,15 @@ def test_a_chip_without_a_torus_is_shown_as_facts() -> None:
     facts = {row["figure"]: row["value"] for row in rows("show", "8i")}
     assert (facts["pod.groups"], facts["group.blocks"], facts["block.chips"]) == (36, 8, 4)
     assert facts["pod.diameter"] == 7
+
+
+@pytest.mark.parametrize("name", ["a100", "h100", "h200", "b200", "b300", "gb200", "gb300", "mi300x"])
+def test_gpus_compute_fp16_as_fast_as_bf16_and_int8_as_fast_as_fp8(name: str) -> None:
+    figures = chips.load(name).figures
+    assert figures["flops.fp16"].value == figures["flops.bf16"].value
+    if "flops.int8" in figures and "flops.fp8" in figures:
+        assert (
+            figures["flops.int8"].value
+            == figures["flops.fp8"].value
+            == pytest.approx(2 * figures["flops.bf16"].value, rel=0.01)
+        )

@@ -6,29 +6,24 @@ from dataclasses import replace
 
 from . import algorithms, habits, interpret
 from .algorithms import Algorithm
-from .ir import algebra
 from .ir.collective import PAIRS
 from .ir.group import Hint
 from .ir.schedule import Schedule
 from .names import InputError, unknown
 from .predict import Answer, Choice, at_hand, beside_bounds, of_choice, time_of, timed
-from .price.steps import Steps, steps
 from .question import Question
-from .race import Race, never_meet
+from .race import Race, has_at_most, laid_out, least, never_meet, ranked, simulate_first
 from .simulate.flows import is_alike
-from .simulate.symmetry import stepped
 
 _MOST_CROSSINGS = 8_000_000  # of links, by one send for each pair; with more it is tried only by symmetry
 _PATIENT = 1_024  # ranks of all groups up to which every algorithm that fits is priced
 _FOLLOWED = 400_000  # sends that are followed one by one for a row of several, in half a second to three
-_CELLS = 16  # that sends read and write take as long to follow as one send more
-_SMALL = 3_000  # sends of a schedule that is always simulated
+_CELL = 1 / 16  # of a send: what each of its chunks takes to follow, about
 _MAX = "--combine max is a way to read closed forms, so --price formula answers"
 _FORWARD = (
     "antipodal=forward asks for routes that go one way, so all is sent on them; --algorithm best may not"
 )
-_ROOM = 2.0  # times the least by steps: no schedule is known of which flows took as long as that
-_SIMULATED = 4  # schedules that `best` simulates send by send: those of least time by steps
+_NOT_FOLLOWED = "they have many sends and ranks are not alike; --algorithm with one name follows them all"
 
 
 def answer(
@@ -166,21 +161,23 @@ def every(question: Question, price: str = "", combine: str = "add") -> list[Ans
     """
     found: list[Answer] = []
     reasons: dict[str, InputError] = {}
+    barred: list[str] = []
     asked = price or ("formula" if combine == "max" else "")
     for one in candidates(question):
-        many = not asked and not _is_patient(question) and not _is_quick(question, one, _FOLLOWED)
+        many = not asked and not _is_patient(question) and not _is_quick(question, one, _FOLLOWED, _CELL)
         try:
             made = of_choice(question, replace(one, source="named"), "steps" if many else asked, combine)
         except InputError as reason:  # too large to simulate, or no closed form where one was asked for
             reasons[one.name] = reason
             continue
-        note = f"price steps, a barrier after each step: {one.name} has many sends and ranks are not alike; "
-        note += f"--algorithm {one.name} follows them"
-        found.append(replace(made, notes=(*made.notes, note)) if many else made)
+        found.append(made)
+        barred += [one.name] * many
     if not found:
         raise next(iter(reasons.values())) if reasons else _none_fits(question)
     found = _without_twins(sorted(found, key=lambda a: a.time))
     notes = [_MAX] if asked != price else []
+    if barred:
+        notes.append(f"price steps, a barrier after each step, for {', '.join(barred)}: {_NOT_FOLLOWED}")
     if reasons:
         why = "they have no closed form here" if asked == "formula" else str(next(iter(reasons.values())))
         notes.append(f"left out: {', '.join(reasons)}; {why}")
@@ -230,10 +227,10 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
     patient = race.choice is None or _is_patient(question)
     # Last those with a send for every pair: their load may rule them out.
     for choice, hint in sorted(open_ones, key=lambda o: _every_pair(o[0])):
-        laid = _laid(question, choice, hint)
+        laid = laid_out(question, choice, hint)
         try:
             if price != "steps" and is_alike(laid, question.cluster):
-                if _every_pair(choice) and race.time < math.inf and _least(question, laid) >= race.time:
+                if _every_pair(choice) and race.time < math.inf and least(question, laid) >= race.time:
                     continue
                 tried = timed(question, choice, "flows", combine)
                 race.enter(choice, tried.time, "flows", tried)
@@ -241,8 +238,8 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
                 rest.append((laid, choice))
         except InputError as reason:  # it sends where no route leads; others may not
             reasons.append(reason)
-    others = _ranked(question, rest, race.time, reasons)
-    _simulated(question, others, race, price, combine, most)
+    others = ranked(question, rest, race.time, reasons)
+    simulate_first(question, others, race, price, combine, most)
     if race.choice is None and reasons:
         raise reasons[0]
     if race.choice is None and fits and not price:
@@ -250,56 +247,6 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
     if race.choice is None:
         raise _too_many(question) if fits else _none_fits(question)
     return beside_bounds(race.timed or timed(question, race.choice, race.price, combine))
-
-
-def _ranked(
-    question: Question, rest: list[tuple[Schedule, Choice]], until: float, reasons: list[InputError]
-) -> list[tuple[float, float, Choice]]:
-    """Time by steps, the least time of flows, and the choice, for each that has a route for all sends.
-
-    Those of few steps come first: they rule others out before all of their steps are looked at.
-    """
-    found = []
-    for laid, choice in sorted(rest, key=lambda r: r[0].step_count):
-        try:
-            by_steps, least = _by_steps(question, laid, until)
-        except InputError as reason:  # it sends where no route leads; others may not
-            reasons.append(reason)
-            continue
-        found.append((by_steps, least, choice))
-        until = min(until, _ROOM * by_steps)
-    return found
-
-
-def _simulated(
-    question: Question,
-    others: list[tuple[float, float, Choice]],
-    race: Race,
-    price: str,
-    combine: str,
-    most: int | None,
-) -> None:
-    """Simulate those of least time by steps; ``others`` are that, the least time of flows, and the choice."""
-    simulated = 0
-    others.sort(key=lambda o: o[:2])
-    # First the one whose busiest link carries least: lanes that overlap may make much less of their steps.
-    lightest = min((o[1] for o in others), default=0.0) * (1 + 1e-9)
-    first = next((i for i, o in enumerate(others) if o[1] <= lightest), 0)
-    for by_steps, least, choice in [*others[first : first + 1], *others[:first], *others[first + 1 :]]:
-        if least >= race.time:
-            continue
-        simulated += 1
-        if price != "steps" and simulated > _SIMULATED and not _has_at_most(_SMALL, question, choice):
-            continue
-        many = not price and most is not None and not _has_at_most(most, question, choice)
-        if price == "steps" or many:
-            race.enter(choice, by_steps, "steps")
-            continue
-        try:
-            tried = timed(question, choice, price or "flows", combine)
-        except InputError:  # too many sends after all
-            continue
-        race.enter(choice, tried.time, tried.price, tried)
 
 
 def _plainest(fits: list[Choice]) -> Choice:
@@ -317,27 +264,16 @@ def _is_exact(question: Question, choice: Choice, hint: Hint, price: str) -> boo
     )
 
 
-def _is_quick(question: Question, choice: Choice, most: int) -> bool:
+def _is_quick(question: Question, choice: Choice, most: int, cell: float = 0.0) -> bool:
     """Whether its time is known at once: by closed form, by one rank's sends, or from at most so many."""
     hint = replace(question.hint, options=choice.options)
     if choice.algorithm.valid(question.collective, question.group, hint) is not None:
         return True  # the refusal is
     if choice.algorithm.exact(question.collective, question.group, hint):
         return True
-    if is_alike(_laid(question, choice, hint), question.cluster):
+    if is_alike(laid_out(question, choice, hint), question.cluster):
         return True
-    return _listable(question, choice) and _has_at_most(most, question, choice)
-
-
-def _has_at_most(most: int, question: Question, choice: Choice) -> bool:
-    """Whether it has no more sends; with few, simulating it costs next to nothing."""
-    laid = _laid(question, choice, replace(question.hint, options=choice.options))
-    sends = 0
-    for rows in laid.steps():
-        sends += len(rows) + int(rows.count.sum()) // _CELLS
-        if sends > most:
-            return False
-    return True
+    return _listable(question, choice) and has_at_most(most, question, choice, cell)
 
 
 def _listable(question: Question, choice: Choice) -> bool:
@@ -351,32 +287,6 @@ def _listable(question: Question, choice: Choice) -> bool:
 
 def _every_pair(choice: Choice) -> bool:
     return bool(getattr(choice.algorithm.module, "EVERY_PAIR", False))
-
-
-def _laid(question: Question, choice: Choice, hint: Hint) -> Schedule:
-    """The schedule on all groups."""
-    made = choice.algorithm.build(question.collective, question.group, hint)
-    return algebra.lay(
-        made, question.group.all_groups, question.cluster.topology.vertices, question.group.hubs
-    )
-
-
-def _by_steps(question: Question, laid: Schedule, until: float) -> tuple[float, float]:
-    """Time by steps, and the least that flows can take; less of both where that is longer than ``until``."""
-    found = steps(laid, question.cluster, question.size, until)
-    return found.latency + found.bandwidth, max(_busiest(question, found), found.chain)
-
-
-def _least(question: Question, laid: Schedule) -> float:
-    """The least that flows can take where all ranks do alike; nothing is known elsewhere."""
-    found = stepped(laid, question.cluster, question.size)
-    return 0.0 if found is None else _busiest(question, found)
-
-
-def _busiest(question: Question, found: Steps) -> float:
-    """Seconds in which the busiest link carries all its bytes."""
-    busy = found.load > 0
-    return float((found.load[busy] / question.cluster.topology.bandwidth[busy]).max(initial=0.0))
 
 
 def _too_many(question: Question) -> InputError:

@@ -43,7 +43,7 @@ class Answer:
         time: In all.
         made: The schedule on local ranks of one group.
         schedule: Laid over all groups.
-        steps: The step price; None where its sends are too many to list.
+        stepped: The step price, where it answered.
         flows: The simulation, where one was run.
         notes: What to say of how the answer was found: a slower engine, a time that is not exact.
     """
@@ -57,9 +57,15 @@ class Answer:
     time: float
     made: Schedule
     schedule: Schedule
-    steps: Steps | None
+    stepped: Steps | None
     flows: Flows | None
     notes: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def steps(self) -> Steps | None:
+        """The step price, found when somebody asks; None where its sends are too many to list."""
+        many = _FEWER if self.price == "flows" else _MANY
+        return self.stepped or _stepped(self.question, self.schedule, many)
 
     @functools.cached_property
     def _bounds(self) -> tuple[bounds.Bound, bounds.Bound]:
@@ -299,13 +305,11 @@ def time_of(
 
 
 def beside_bounds(found: Timed) -> Answer:
-    """The answer: the time with the least that there could be, and with what each link and step carries."""
-    question, flowed, stepped = found.question, found.flows, found.steps
-    if stepped is None:
-        stepped = _stepped(question, found.schedule, _FEWER if found.price == "flows" else _MANY)
+    """The answer: beside its time the least that there could be, and what each link and step carries."""
+    flowed = found.flows
     return Answer(
-        question, found.algorithm, found.source, found.price, found.latency, found.bandwidth, found.time,
-        found.made, found.schedule, stepped, flowed,
+        found.question, found.algorithm, found.source, found.price, found.latency, found.bandwidth,
+        found.time, found.made, found.schedule, found.steps, flowed,
         ((flowed.note,) if flowed is not None and flowed.note else ()) + found.notes,
     )  # fmt: skip
 

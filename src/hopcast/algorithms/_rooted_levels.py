@@ -26,10 +26,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hopcast.ir import algebra
 from hopcast.ir.collective import Collective, of
 from hopcast.ir.group import Group, Hint
-from hopcast.ir.schedule import Schedule, Sends, from_columns, one_group
+from hopcast.ir.schedule import Schedule, from_columns, one_group
 
 from . import _rates, double_tree
 
@@ -38,8 +37,8 @@ _TRIED_SENDS = 500_000  # that are followed in a second
 _MOST_PIECES, _MOST_TOLD, _MOST_SCATTERED = 1_024, 32, 64
 _BLIND = 8  # pieces where nobody knows the links
 _HARDLY = 1.01  # times the least time: not worth more sends
-# Lanes of a rank: inside nodes, along its rail for pieces of two kinds, from the root to each of its node.
-_TELL, _REST, _RAIL, _FIRST = 0, 1, 2, 4
+# Lanes: inside nodes, along rails, and from the root to each of its node.
+_TELL, _REST, _RAIL, _FIRST = range(4)
 Longs = npt.NDArray[np.int64]
 Rows = Longs  # int64[6, k]: step, src, dst, chunk, count, lane
 
@@ -49,24 +48,6 @@ def broadcast(group: Group, hint: Hint) -> Schedule:
     (nodes, g), plan = _shape(group), _broadcast_plan(group, hint)
     whole = of("broadcast", nodes * g, root=hint.root, parts=g * plan.pieces)
     return _made(whole, [*_spread(plan, g, hint.root), *_along(plan, nodes, g, hint.root)])
-
-
-def reduce(group: Group, hint: Hint) -> Schedule:
-    """The mirror image of broadcast, with two lanes along rails.
-
-    Nothing holds nodes up that only send, so all that send to one begin together and share its NIC. On one
-    lane what such a node sends in the other tree would wait for that.
-    """
-    up = algebra.reverse(broadcast(group, hint))
-    m = _broadcast_plan(group, hint).pieces
-
-    def make(i: int) -> Sends:
-        rows = up.make(i)
-        return replace(
-            rows, lane=rows.lane + np.where(rows.lane == _RAIL, rows.chunk % m % 2, 0).astype(np.uint16)
-        )
-
-    return replace(up, make=make, lanes=up.lanes)
 
 
 def scatter(group: Group, hint: Hint) -> Schedule:
@@ -86,11 +67,6 @@ def scatter(group: Group, hint: Hint) -> Schedule:
         _rows(q, root, home * g + other, stays[other], q, _FIRST),
     ]
     return _made(of("scatter", nodes * g, owner, root=root), rows)
-
-
-def gather(group: Group, hint: Hint) -> Schedule:
-    """The mirror image of scatter."""
-    return algebra.reverse(scatter(group, hint))
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
@@ -141,12 +117,10 @@ class _Way:
     Attributes:
         parent: From which node each receives a piece of each kind; piece p is of kind p mod k.
         begin: In which step it receives the first piece of a kind. The next comes a step later.
-        most: Pieces that may go this way.
     """
 
     parent: Longs
     begin: Longs
-    most: int = _MOST_PIECES
 
     @property
     def kinds(self) -> int:
@@ -176,7 +150,7 @@ def _ways(nodes: int) -> tuple[_Way, ...]:
     above, depth = parent, np.zeros_like(parent)
     while above.any():
         depth, above = depth + (above > 0), np.take_along_axis(parent, above, 1)
-    return _Way(place - (1 << high), high, 1), _Way(parent, depth)
+    return _Way(place - (1 << high), high), _Way(parent, depth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +243,7 @@ def _broadcast_plan(group: Group, hint: Hint) -> _Plan:
         rate = _tree_rate(group) if way is trees else rates[0]
         for m in [asked] if asked else [1 << k for k in range(_MOST_PIECES.bit_length())]:
             for told in (1 << k for k in range(min(_MOST_TOLD, m).bit_length())):
-                if m <= way.most and (asked or m == 1 or _sends(nodes, g, m, told) <= room):
+                if m == 1 or (way is trees and (asked or _sends(nodes, g, m, told) <= room)):
                     plans.append(_Plan(way, rate, m, told, g))
     times = [p.seconds(hint.size, *rates) for p in plans]
     good = [p for p, t in zip(plans, times, strict=True) if t <= _HARDLY * min(times)]

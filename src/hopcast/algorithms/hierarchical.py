@@ -35,8 +35,6 @@ from hopcast.ir.schedule import Schedule
 
 from . import _exchange, _rates, _rooted_levels, _turned, _woven, multi_axis, option, ring
 from ._rooted_levels import broadcast as broadcast
-from ._rooted_levels import gather as gather
-from ._rooted_levels import reduce as reduce
 from ._rooted_levels import scatter as scatter
 
 SOURCE = "Gordic 2026, Inside TPU and GPU clusters, part 7; jax-ml scaling-book, chapter GPUs"

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hopcast import machines
+from hopcast.ir.collective import ROOTED
 from hopcast.predict import Answer
 from hopcast.units import show_rate
 
@@ -15,7 +16,7 @@ SOURCE = (
 APPEARS = "predict all_reduce dgx-h100:2 --size 64MiB --algorithm ring"
 ABSENT = "predict all_reduce dgx-h100:2 --size 64MiB"
 _IDLE = 0.01  # of the busiest: a NIC that carries less counts as idle
-_LEVELS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all")
+_LEVELS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all", *ROOTED)
 
 
 def when(answer: Answer) -> str | None:

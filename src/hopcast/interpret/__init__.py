@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir.collective import ALL
-from hopcast.ir.schedule import COPY, Schedule
+from hopcast.ir.schedule import COPY, MOST_ROWS, Schedule
 from hopcast.names import InputError
 
 from . import _alike, _copies, _tokens
@@ -46,6 +46,7 @@ def check(schedule: Schedule, seed: int = 0) -> None:
 
     Raises:
         CheckError: with the first rank, chunk and step that come out wrong.
+        InputError: for more sends or cells than fit in memory.
 
     >>> from hopcast.algorithms import get
     >>> from hopcast.ir.group import Group, Hint
@@ -53,6 +54,13 @@ def check(schedule: Schedule, seed: int = 0) -> None:
     >>> group = Group((Axis("x", 4, True),), False, (1.0,), (0.0,), np.arange(4)[None])
     >>> check(get("ring").build("all_reduce", group, Hint()))
     """
+    orbit = None if schedule.orbit is None else schedule.orbit()
+    at_once = 0 if orbit is None else int(np.bincount(orbit.step).max(initial=0)) * schedule.groups.size
+    if at_once > MOST_ROWS:
+        raise InputError(
+            f"{schedule!r} has {at_once:,} sends in one step and a check lists {MOST_ROWS:,} at most; "
+            "the same algorithm on fewer ranks is checked the same way"
+        )
     few = _alike.one_of_each(schedule, seed)
     if few is not None and _is_right(few, seed):
         return

@@ -78,7 +78,7 @@ class Router:
         """Routes of the sends of one step; piece ``pair`` numbers are rows of it."""
         # To learn pairs that never come again would cost more than to route them.
         once = self._asked >= _TRIED and 2 * len(self._at) > self._learned
-        if len(src) > _MANY or once:
+        if once or (len(src) > _MANY and self._distinct(src, dst) > _MANY):
             return routes(self._cluster, src, dst)
         key = (src.tobytes(), dst.tobytes())
         if key not in self._steps:
@@ -88,6 +88,9 @@ class Router:
             self._asked, self._learned = self._asked + 1, self._learned + len(src)
             self._steps[key] = self._gathered(src, dst)
         return self._steps[key]
+
+    def _distinct(self, src: Ints, dst: Ints) -> int:
+        return len(np.unique(src.astype(np.int64) * self._vertices + dst))
 
     def _gathered(self, src: Ints, dst: Ints) -> Routes:
         code = src.astype(np.int64) * self._vertices + dst

@@ -55,7 +55,7 @@ def stepped(schedule: Schedule, cluster: Cluster, size: float) -> Steps | None:
     if found is None:
         return None
     load, latency = found.load, found.latency
-    dead = np.flatnonzero(topology.bandwidth == 0)
+    dead = np.flatnonzero(topology.bandwidth == 0).astype(np.int32)
     if len(dead):
         cut = _cut(schedule, healthy, dead)
         if cut is None:

@@ -12,6 +12,7 @@ The first way that fits is taken:
 - `general`: every send, event by event.
 """
 
+import functools
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from hopcast.ir.topology import Floats, Ints
 from hopcast.names import InputError
 
 from . import folded, network, noise, plain, reference, refine, relay, relay_steps, symmetry, walked, wave
-from .arcs import MOST_CELLS, Touches, arcs
+from .arcs import MOST_CELLS, Arcs, Touches, arcs
 from .network import Longs, Problem
 from .noise import Noise
 from .ran import Ran
@@ -37,6 +38,7 @@ MOST_SENDS = 8_000_000  # about 3 GiB; of sends that all wait for nothing the en
 _PATIENCE = (
     10_000  # array operations, about half a second: as long as it takes to load numba (2 cores, 2026-11)
 )
+_REMEMBERED = 300_000  # sends of which it is remembered what waits for what: some 20 MB
 FEW_SENDS = 500  # that are followed before the compiled engine has been loaded
 Progress = Callable[[float], None]
 
@@ -318,18 +320,37 @@ def problem(
     found = network.paths(cluster, src, dst)
     volume = schedule.bytes(rows, size)
     vertices = max(schedule.vertices, cluster.topology.vertices)
-    if schedule.step_count > 1 and len(rows) > FEW_SENDS and vertices * schedule.chunks <= MOST_CELLS:
-        from . import arcs_engine  # compiled, as `general` is
+    wait = _waits(step, rows, vertices, schedule)
+    return Problem(cluster.topology.bandwidth, found, pair, volume, gamma * volume * (rows.op == 1), wait)
 
-        wait = arcs_engine.compiled(step, rows, vertices, schedule.chunks)
-    else:
+
+def _waits(step: Longs, rows: Sends, vertices: int, schedule: Schedule) -> Arcs:
+    """What waits for what; by the compiled engine where it is worth while and cells are few enough."""
+    if schedule.step_count == 1 or len(rows) <= FEW_SENDS or vertices * schedule.chunks > MOST_CELLS:
         row, chunk = cells(rows, schedule.chunks) if schedule.step_count > 1 else (np.zeros(0, np.int64),) * 2
         read, write = (
             Touches(row, v[row].astype(np.int64) * schedule.chunks + chunk) for v in (rows.src, rows.dst)
         )
         lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
-        wait = arcs(step, read, write, lane)
-    return Problem(cluster.topology.bandwidth, found, pair, volume, gamma * volume * (rows.op == 1), wait)
+        return arcs(step, read, write, lane)
+    if len(rows) > _REMEMBERED:
+        return _compiled_waits(step, rows, vertices, schedule.chunks)
+    columns = (rows.src, rows.dst, rows.chunk, rows.count, rows.op, rows.lane)
+    return _known_waits(tuple(c.tobytes() for c in (step, *columns)), vertices, schedule.chunks)
+
+
+def _compiled_waits(step: Longs, rows: Sends, vertices: int, chunks: int) -> Arcs:
+    from . import arcs_engine  # compiled, as `general` is
+
+    return arcs_engine.compiled(step, rows, vertices, chunks)
+
+
+@functools.lru_cache(maxsize=2)
+def _known_waits(columns: tuple[bytes, ...], vertices: int, chunks: int) -> Arcs:
+    """Once for the same sends: they are with every size of a sweep."""
+    kinds = (np.int64, np.int32, np.int32, np.int32, np.int32, np.uint8, np.uint16)
+    step, *rest = (np.frombuffer(c, k) for c, k in zip(columns, kinds, strict=True))
+    return _compiled_waits(step, Sends(*rest), vertices, chunks)
 
 
 def _fits(schedule: Schedule, cluster: Cluster, src: Ints, dst: Ints, sends: int) -> None:
