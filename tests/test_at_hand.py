@@ -75,6 +75,8 @@ def test_where_there_are_too_many_sends_to_follow_steps_answer_and_say_so(
     assert hc.predict(collective, UNLIKE, size=SIZE, dead=dead).rows[0]["price"] in ("steps", "flows")
     swept = hc.sweep(collective, UNLIKE, first="1M", last="2M", dead=dead)
     assert len(swept.rows) == 2
+    said = hc.predict(collective, UNLIKE, size="2M", dead=dead)
+    assert (said.rows[0]["price"] == "steps") == any("too many sends" in w for w in swept.warnings)
 
 
 def test_whole_pods_with_a_dead_cable_are_answered() -> None:

@@ -241,7 +241,9 @@ def test_what_sharp_gives_in_practice_stands_beside_what_it_could() -> None:
     assert "1.75 times" in text
     assert "about 1.3 times" in text
     assert f"{ring / found['time_us']:.3g} times as fast" in text
-    assert f"{ring / 1.3 / 1e3:.4g} ms here" in text
+    real = ring / (366 / 450) / 1.3  # H100: rings reach 366 GB/s of 450; measured 4.03 ms with NVLS
+    assert f"{real / 1e3:.4g} ms here" in text
+    assert real == pytest.approx(4030, rel=0.03)
 
 
 def test_two_collectives_on_the_same_links_take_twice_as_long() -> None:

@@ -10,7 +10,7 @@ from .ir.collective import PAIRS
 from .ir.group import Hint
 from .ir.schedule import Schedule
 from .names import InputError, unknown
-from .predict import Answer, Choice, at_hand, beside_bounds, of_choice, time_of, timed
+from .predict import BY_STEPS, Answer, Choice, at_hand, beside_bounds, of_choice, time_of, timed
 from .question import Question
 from .race import Race, has_at_most, laid_out, least, never_meet, ranked, simulate_first
 from .simulate.flows import is_alike
@@ -177,7 +177,7 @@ def every(question: Question, price: str = "", combine: str = "add") -> list[Ans
     found = _without_twins(sorted(found, key=lambda a: a.time))
     notes = [_MAX] if asked != price else []
     if barred:
-        notes.append(f"price steps, a barrier after each step, for {', '.join(barred)}: {_NOT_FOLLOWED}")
+        notes.append(f"{BY_STEPS}, for {', '.join(barred)}: {_NOT_FOLLOWED}")
     if reasons:
         why = "they have no closed form here" if asked == "formula" else str(next(iter(reasons.values())))
         notes.append(f"left out: {', '.join(reasons)}; {why}")

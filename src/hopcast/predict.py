@@ -26,7 +26,8 @@ PRICES = ("formula", "steps", "flows")
 _MANY = 4_000_000  # sends of one step that are still listed
 _FEWER = 500_000  # the same, where only findings look at the steps
 _FOLLOWED = 200_000  # the same, where ranks do not do alike and every send is likely to be followed anyway
-_BEYOND = {"steps": ", a barrier after each step", "formula": ", though it is not exact here"}
+BY_STEPS = "price steps, a barrier after each step"
+_BEYOND = {"steps": BY_STEPS, "formula": "price formula, though it is not exact here"}
 _DETAILED = 20_000  # sends whose times are kept on request though a shortcut would do without: under 0.1 s
 
 
@@ -253,7 +254,7 @@ def at_hand(
         except TooManyError as reason:
             refused = refused or reason
             continue
-        why = f"price {price}{_BEYOND.get(price)}: {name} has too many sends to follow one by one"
+        why = f"{_BEYOND.get(price)}: {name} has too many sends to follow one by one"
         return found if refused is None else replace(found, notes=(why,))
     assert refused is not None
     raise refused

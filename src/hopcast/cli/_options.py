@@ -121,7 +121,10 @@ AlgorithmOption = Annotated[
 ]
 PriceOption = Annotated[
     Price | None,
-    typer.Option("--price", help="Default: the formula where it is exact, else flows."),
+    typer.Option(
+        "--price",
+        help="Default: the formula where it is exact, else flows, or steps where sends are too many.",
+    ),
 ]
 CombineOption = Annotated[
     Combine,

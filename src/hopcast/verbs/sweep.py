@@ -9,7 +9,7 @@ from hopcast.ir.collective import ROOTED, busbw_factor, per_rank_size
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
-from hopcast.predict import Answer
+from hopcast.predict import BY_STEPS, Answer
 from hopcast.result import Result, Row
 
 from . import ask
@@ -81,7 +81,8 @@ def sweep(
         factor: Between sizes.
         step: Or bytes between sizes.
         algorithm: ``auto``, ``best``, ``all`` or a name.
-        price: formula, steps or flows.
+        price: formula, steps or flows; default the formula where it is exact, else flows, and steps where
+            there are too many sends to follow.
         combine: add or max.
         dtype: For the count column.
         over: Axes.
@@ -101,6 +102,7 @@ def sweep(
     rows: list[Row] = []
     warnings: Sequence[str] = ()
     inputs: Row = {}
+    barred: dict[str, None] = {}
     for size in sizes(first, last, factor, step):
         q, where = ask.question(
             collective,
@@ -123,8 +125,11 @@ def sweep(
             else [answer(q, algorithm, price, combine)]
         )
         rows += [_row(a, dtype, item) for a in found]
+        barred |= dict.fromkeys(note for a in found for note in a.notes if note.startswith(BY_STEPS))
     inputs.pop("size_bytes")
-    return Result(rows, (), f"{inputs['collective']} on {inputs['cluster']}: {IDEAL}", (), warnings, inputs)
+    return Result(
+        rows, (), f"{inputs['collective']} on {inputs['cluster']}: {IDEAL}", (), [*warnings, *barred], inputs
+    )
 
 
 # nccl-tests counts one rank's elements where every rank has a part of its own (src/*.cu, *paramcount, 2.17).
