@@ -95,8 +95,8 @@ def predict(
         mesh: Logical axes, ``data=4,model=8``.
         order: How the mesh lies on the chips: row, jax, row-major over axes as z,y,x, or a file.
         algorithm: ``auto``, ``best``, ``all`` (a row each) or a name with options.
-        price: ``formula``, ``steps`` or ``flows``; default the formula where it is exact, else flows, and steps
-            where sends are too many to follow.
+        price: ``formula``, ``steps`` or ``flows``; default the formula where it is exact, else flows, and
+            steps where sends are too many to follow.
         combine: ``add`` or ``max``.
         per_rank: The size of all_to_all is per rank, as nccl-tests counts it.
         root: Of rooted collectives.
