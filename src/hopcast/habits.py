@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from . import algorithms
-from .algorithms import _rates, double_tree, hierarchical
+from .algorithms import _channels, _rates, double_tree, hierarchical
 from .ir.collective import ROOTED
 from .ir.group import Group, Hint
 from .question import Question
@@ -185,10 +185,9 @@ def _seconds(question: Question, name: str) -> float | None:
     if name == "hierarchical":
         return hierarchical.seconds(question.collective, group, hint)
     if name.startswith("ring,"):
-        rings = algorithms.get("ring").cost(
-            question.collective, group, replace(hint, options=_habit(name).options)
-        )
-        return None if rings is None else rings.total()
+        one_way = _channels.seconds(group, hint.size)
+        halves = 2 if question.collective == "all_reduce" else 1
+        return None if one_way is None else halves * one_way
     if name == "double_tree" and not _one_of_each_node(question):
         return double_tree.seconds(group, hint)
     ports = _rates.of_ports(group)

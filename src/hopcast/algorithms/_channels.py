@@ -15,7 +15,7 @@ import numpy as np
 
 from hopcast.ir import orbits
 from hopcast.ir.collective import of
-from hopcast.ir.group import Cost, Group
+from hopcast.ir.group import Group
 from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
 from hopcast.ir.topology import Bools, Ints
 
@@ -88,10 +88,10 @@ def why_not(group: Group, channels: int) -> str | None:
     return None
 
 
-def cost(group: Group, size: float, channels: int) -> Cost | None:
-    """What a NIC takes for all shards but one, two at a time; or the way of one shard all round.
+def seconds(group: Group, size: float) -> float | None:
+    """About how long as many rings as a node has ranks take; None where nobody knows the links.
 
-    None where nobody knows the links.
+    What a NIC takes for all shards but one, two at a time; or the way of one shard all round.
     """
     rates = _rates.of_levels(group)
     if rates is None:
@@ -103,4 +103,4 @@ def cost(group: Group, size: float, channels: int) -> Cost | None:
     trip = hops[0] * (inside.latency + told) + hops[1] * (outer.latency + on_nic)
     busy = (n - 1) * max(on_nic, told)
     two_at_a_time = (n - 1) * (outer.latency + on_nic) / 2
-    return Cost(max(trip, two_at_a_time, busy + outer.latency) - busy, busy)
+    return max(trip, two_at_a_time, busy + outer.latency)

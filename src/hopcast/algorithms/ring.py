@@ -20,7 +20,6 @@ from . import _channels
 
 SOURCE = "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Chan et al. 2007, doi:10.1002/cpe.1206"
 OPTIONS: dict[str, tuple[str, ...]] = {"channels": ()}
-LEVELS = True  # channels go through nodes
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
@@ -73,10 +72,8 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
 
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
-    """(n - 1) (alpha + D / (n W)); of several channels the bytes of a NIC and the latency of all hops."""
+    """(n - 1) (alpha + D / (n W)); None of several channels, which only flows can tell."""
     if "channels" in hint.options:
-        return _channels.cost(group, hint.size, int(hint.options["channels"]))
-    if not group.uniform_rates:
         return None
     a = long_axis(group)
     steps = group.ranks - 1

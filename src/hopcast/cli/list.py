@@ -1,4 +1,4 @@
-"""What there is: chips, clusters and their options, topologies, algorithms, findings, formats."""
+"""What there is: chips, clusters and their options, algorithms, findings and more."""
 
 from typing import Annotated
 
