@@ -17,7 +17,7 @@ from hopcast.serve.server import Server
 
 SMALL = {"cluster": "ring:8", "size": "8MiB", "algorithm": "ring"}
 # Takes about 8 s, for 25 schedules are tried; measured on 2 cores.
-LONG = {"collective": "all_to_all", "cluster": "mesh:32x32", "size": "1GiB", "algorithm": "best"}
+LONG = {"collective": "all_to_all", "cluster": "mesh:26x26", "size": "1GiB", "algorithm": "best"}
 PATIENCE = 60.0  # seconds; numba may compile first
 AS_JSON = {"Content-Type": "application/json"}
 
