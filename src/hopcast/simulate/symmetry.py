@@ -103,14 +103,7 @@ def _image(topology: Topology, move: Longs) -> Longs | None:
 
 def _joined(moves: Longs, chips: int) -> bool:
     """Whether chip 0 can be moved to every chip."""
-    seen = np.zeros(moves.shape[1], bool)
-    front = np.zeros(1, np.int64)
-    seen[0] = True
-    while len(front):
-        front = np.unique(moves[:, front])
-        front = front[~seen[front]]
-        seen[front] = True
-    return int(seen[:chips].sum()) == chips
+    return not lowest(list(moves), moves.shape[1])[:chips].any()
 
 
 def fits(schedule: Schedule, cluster: Cluster) -> tuple[Classes, Orbit] | None:
