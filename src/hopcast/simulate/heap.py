@@ -50,19 +50,6 @@ def down(heap: Items, where: Items, key: Keys, count: int, at: int) -> None:
 
 
 @inner
-def push(heap: Items, where: Items, key: Keys, count: int, item: int) -> int:
-    """Put an item in, or after its key has changed, in its place. Returns the new count."""
-    at = where[item]
-    if at < 0:
-        at = count
-        heap[at] = item
-        count += 1
-    up(heap, where, key, at)
-    down(heap, where, key, count, where[item])
-    return count
-
-
-@inner
 def sooner(heap: Items, where: Items, key: Keys, count: int, item: int, when: float) -> int:
     """Put an item in, or give it an earlier key. Returns the new count."""
     key[item] = when
@@ -72,6 +59,14 @@ def sooner(heap: Items, where: Items, key: Keys, count: int, item: int, when: fl
         heap[at] = item
         count += 1
     up(heap, where, key, at)
+    return count
+
+
+@inner
+def push(heap: Items, where: Items, key: Keys, count: int, item: int) -> int:
+    """Put an item in, or after its key has changed, in its place. Returns the new count."""
+    count = sooner(heap, where, key, count, item, key[item])
+    down(heap, where, key, count, where[item])
     return count
 
 

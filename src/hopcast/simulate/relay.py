@@ -39,7 +39,7 @@ class Relayed:
         seconds: When the last send was received.
         latency: Seconds of the critical path in which a send waits for its first byte.
         load: ``float64[m]``, bytes over each link.
-        sends: Of one rank.
+        sends: Those that were followed: of one rank, or all.
     """
 
     seconds: float

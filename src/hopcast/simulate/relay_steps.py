@@ -20,29 +20,13 @@ from hopcast.routing import routes
 
 from .network import Longs
 from .noise import Noise
+from .relay import Relayed
 
 _MOST_CELLS = 2048 * 2048  # four numbers each, and some more of those that a step touches: a third of a GiB
 _AHEAD, _MANY = 32, 20_000  # steps whose pairs are routed together, fewer if they have many sends
 _SAMPLE = 8  # sends of a step
 _SAME = 1e-12  # times closer than this part are one, as in the reference
 _LOOK = 256  # steps between two looks at the keyboard
-
-
-@dataclass(frozen=True, eq=False)
-class Passed:
-    """What came of it.
-
-    Attributes:
-        seconds: When the last send was received.
-        latency: Seconds of the critical path in which a send waits for its first byte.
-        load: ``float64[m]``, bytes over each link.
-        sends: How many there were.
-    """
-
-    seconds: float
-    latency: float
-    load: Floats
-    sends: int
 
 
 def passed(
@@ -52,7 +36,7 @@ def passed(
     gamma: float,
     progress: Callable[[float], None] | None = None,
     noise: Noise | None = None,
-) -> Passed | None:
+) -> Relayed | None:
     """Simulate a schedule whose sends never meet; None of any other, or if its cells are too many.
 
     Args: as `flows.simulate`.
@@ -101,7 +85,7 @@ def passed(
             most, late = float(end.time[last]), float(end.late[last])
         if progress is not None and i % _LOOK == 0:
             progress(i / schedule.step_count)
-    return Passed(most, late, load, count)
+    return Relayed(most, late, load, count)
 
 
 @dataclass(frozen=True, eq=False)
