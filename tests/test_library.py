@@ -12,28 +12,57 @@ from hopcast.algorithms import double_tree, get
 from hopcast.clusters import cluster
 from hopcast.ir.group import Hint
 from hopcast.ir.mesh import group, physical
+from hopcast.price import nccl
 
 KIB, MIB = 2.0**10, 2.0**20
 SIZES = (8, 64 * KIB, MIB, 16 * MIB, 256 * MIB, 8 * GIB)
 
 
-@pytest.mark.parametrize(
-    "text", [f"{m}:{n}" for m in ("dgx-h100", "hgx-b200", "dgx-a100") for n in (2, 8, 32)]
-)
+MODEL = {"ring": "ring,channels=8", "tree": "double_tree,channels=8"}
+MODEL["nvls_tree"] = MODEL["tree"] + ",inside=nvls"
+MACHINES = {"dgx-a100": (12, 25e9, 25e9), "dgx-h100": (18, 25e9, 50e9), "hgx-b200": (18, 50e9, 50e9)}
+
+
+@pytest.mark.parametrize("nodes", [2, 8, 32])
+@pytest.mark.parametrize("name", MACHINES)
 @pytest.mark.parametrize("size", SIZES)
-def test_all_reduce_between_nodes_is_near_the_better_way(text, size):
-    """[bound] Trees count for half their bandwidth, as they are measured, so rings may be taken too early."""
-    row = predicted_row("all_reduce", text, size)
-    best = min(micros("all_reduce", text, size, algorithm=a) for a in ("hierarchical", "double_tree"))
-    small = size <= MIB or text.endswith(":2")
-    assert row["bound_us"] * (1 - 1e-9) <= row["time_us"] <= (1.15 if small else 2.0) * best
+def test_all_reduce_between_nodes_is_what_the_model_takes(name, nodes, size):
+    """[bound] Nor is it far from the better of rings and trees, though the model has other figures."""
+    links, link, nic = MACHINES[name]
+    times = nccl.all_reduce(nccl.Machine(nodes, 8, links, link, 8, nic, name != "dgx-a100"), size)
+    row = predicted_row("all_reduce", f"{name}:{nodes}", size)
+    assert row["algorithm"] == MODEL[min(times, key=times.get).split()[0]]
     assert row["algorithm_source"] == "library"
+    ways = [MODEL[w] for w in ("ring", "tree")]
+    best = min(micros("all_reduce", f"{name}:{nodes}", size, algorithm=a) for a in ways)
+    assert row["bound_us"] * (1 - 1e-9) <= row["time_us"] <= 1.7 * best
 
 
-@pytest.mark.parametrize(("size", "most"), [(8, 60.0), (64 * KIB, 85.0), (MIB, 200.0), (8 * GIB, 43_800.0)])
+# nccl-tests, 8 bytes, one process for each GPU, in place, microseconds: issue 309 of NVIDIA/nccl-tests (H100
+# on 2 and 4 nodes, 8 NICs of 400 Gb/s each), argonne-lcf/alcf-nccl-tests (2 DGX A100, a slow start)
+@pytest.mark.parametrize(
+    ("name", "nodes", "measured", "within"),
+    [("dgx-h100", 2, 24.7, 0.03), ("dgx-h100", 4, 34.75, 0.03), ("dgx-a100", 2, 35.2, 0.35)],
+)
+def test_the_model_knows_the_latency_of_machines(name, nodes, measured, within):
+    links, link, nic = MACHINES[name]
+    times = nccl.all_reduce(nccl.Machine(nodes, 8, links, link, 8, nic, name != "dgx-a100"), 8)
+    assert min(times.values()) * 1e6 == pytest.approx(measured, rel=within)
+
+
+@pytest.mark.parametrize(("size", "most"), [(8, 60.0), (64 * KIB, 85.0), (MIB, 200.0), (8 * GIB, 46_000.0)])
 def test_a_pod_is_never_far_from_its_best(size, most):
     """Trees take 2 (7 NVLink + 7 network) latencies at the least; 8 GiB over the NICs 42,614 us."""
     assert micros("all_reduce", "dgx-h100:128", size) <= most
+
+
+@pytest.mark.parametrize(
+    ("text", "small", "large"), [("dgx-h100", "ring", "nvls"), ("hgx-b200", "ring", "nvls")]
+)
+def test_small_arrays_inside_a_node_go_round_rings(text, small, large):
+    """[NCCL] Their latency is less than that of NVLS."""
+    for size, algorithm in ((8, small), (64 * KIB, small), (16 * MIB, large)):
+        assert predicted_row("all_reduce", text, size)["algorithm"] == algorithm
 
 
 @pytest.mark.parametrize(
@@ -78,7 +107,7 @@ def test_whole_nodes_have_no_pat(collective, size):
     ("text", "size", "words"),
     [
         ("dgx-h100,gpus=4", GIB, ["NCCL takes rings on 4 GPUs", "300 GB/s", "360 GB/s"]),
-        ("dgx-h100:16", 8, ["NCCL takes the fastest", "hierarchical about", "double_tree about 34 us"]),
+        ("dgx-h100:16", 8, ["NCCL takes the fastest by its own model", "tree LL about 55.2 us"]),
     ],
 )
 def test_it_says_why(text, size, words):

@@ -71,6 +71,13 @@ def test_the_search_takes_the_fewest_steps_that_there_can_be(name, pieces):
         assert len(np.unique(pairs)) == len(pairs)
 
 
+@pytest.mark.parametrize("name", ["mesh:2x3", "mesh:2x4", "mesh:3x3", "torus:3x4"])
+def test_the_search_goes_round_any_dead_link(name):
+    whole = cluster(name)
+    for dead in range(whole.topology.links):
+        check(built("synthesized", "all_gather", without(whole, [dead]), GIB))
+
+
 @pytest.mark.slow
 def test_the_search_goes_round_three_dead_links_of_256_chips():
     where = without(cluster("torus:16x16,latency=1us"), [5, 77, 300])

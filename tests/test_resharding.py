@@ -11,6 +11,7 @@ from devices import Devices, axes_of, is_placed, run_step, scatter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hopcast as hc
 from hopcast.ir import sharding
 from hopcast.ir.resharding import TRANSPOSE, Move, moves
 from hopcast.ir.sharding import Sharding
@@ -178,3 +179,19 @@ def test_sums_are_reduced_before_anything_is_gathered() -> None:
     mesh = {"x": 2, "y": 2}
     start, goal = (sharding.parse(t, mesh) for t in ("f32[8_x]{U_y}", "f32[8]"))
     assert "all_gather" not in {m.name for m in moves(start, goal, mesh)}
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [("bf16[32768_x,4096] -> bf16[32768_y,4096_x]", "v5e:8x16"),
+     ("bf16[16384_x,16384_yz] -> bf16[16384_yz,16384]", "v5p:8x8x16"),
+     ("bf16[16384_node,16384_gpu] -> bf16[16384_gpu,16384]", "dgx-h100:32"),
+     ("bf16[64_x,64_y] -> bf16[64,64_x]", "torus:4x4"), ("f32[60_x,60]{U_y} -> f32[60,60_y]", "mesh:3x4")],
+)  # fmt: skip
+def test_every_step_is_priced_as_predict_prices_it(change: str, where: str) -> None:
+    asked = [r for r in hc.reshard(change, where).rows if r["collective"] not in ("slice", "permute")]
+    assert asked
+    for step in asked:
+        (alone,) = hc.predict(step["collective"], where, size=step["size_bytes"], over=step["over"]).rows
+        same = ("time_us", "bound_us", "price", "algorithm")
+        assert [step[key] for key in same] == [alone[key] for key in same]

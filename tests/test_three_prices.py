@@ -214,8 +214,11 @@ def test_one_direction_is_exact_at_half_duplex_and_two_are_not():
     assert simulate(build("all_reduce", "ring", where), where, 1.0).seconds == pytest.approx(
         10 / 6, rel=EXACT
     )
-    both = simulate(build("all_reduce", "bidirectional_ring", where), where, 1.0).seconds
-    assert both > algorithms.get("bidirectional_ring").cost("all_reduce", mine, Hint()).total()
+    assert algorithms.get("ring").cost("all_reduce", mine, Hint()).total() == pytest.approx(10 / 6, rel=EXACT)
+    both, full = algorithms.get("bidirectional_ring"), replace(mine, duplex=True)
+    taken = simulate(build("all_reduce", "bidirectional_ring", where), where, 1.0).seconds
+    assert taken > both.cost("all_reduce", full, Hint()).total()
+    assert both.cost("all_reduce", mine, Hint()) is None
 
 
 @pytest.mark.parametrize(("grid", "late"), [("2x4wx4w", 1.0625), ("3x6wx6w", 1.0185), ("8wx4x8w", 1.0469)])

@@ -4,6 +4,7 @@ import pytest
 
 import hopcast as hc
 from hopcast import algorithms, choose
+from hopcast.ir.collective import NAMES
 from hopcast.ir.group import Hint
 from hopcast.verbs import ask
 
@@ -50,3 +51,11 @@ def test_naming_what_is_left_out_is_enough(text):
 def test_one_rank_leaves_nothing_out():
     alone, _ = ask.question("all_gather", "torus:1x4", over="x", size=1.0)
     assert all(algorithms.get(n).unasked("all_gather", alone.group, Hint()) is None for n in ABLE)
+
+
+@pytest.mark.parametrize("collective", NAMES)
+@pytest.mark.parametrize("text", ["ring:1", "torus:1x1", "switch:1", "v5e:1x1", "dgx-h100,gpus=1"])
+def test_one_rank_is_done_at_once_by_all(collective, text):
+    asked = {"matrix": None} if collective != "all_to_all_v" else {"matrix": [[1.0]]}
+    for row in hc.predict(collective, text, size="1GiB", algorithm="all", **asked).rows:
+        assert row["time_us"] == 0

@@ -127,7 +127,10 @@ def library(question: Question) -> Choice | None:
 
 
 def candidates(question: Question) -> list[Choice]:
-    """All algorithms, with each value of their options, that fit and are worth trying unasked."""
+    """All algorithms, with each value of their options, that fit and are worth trying unasked.
+
+    What the machine's own software would run is among them, with whatever options.
+    """
     found = []
     for name in algorithms.names():
         one = algorithms.get(name)
@@ -142,6 +145,9 @@ def candidates(question: Question) -> list[Choice]:
         for t in tries:
             unique.setdefault(tuple(one.settled(t, question.group).items()), t)
         found += [Choice(one, o, "best") for o in unique.values() if _is_tried(question, one, o)]
+    own = library(question)
+    if own is not None and own.name not in [c.name for c in found]:
+        found.append(Choice(own.algorithm, own.options, "best"))
     return found
 
 
@@ -244,6 +250,11 @@ def best(question: Question, price: str = "", combine: str = "add", most: int | 
         raise reasons[0]
     if race.choice is None and fits and not price:
         race.choice = _plainest(fits)
+    if race.choice is None and fits and price == "formula":
+        raise InputError(
+            f"no algorithm has a closed form for {question.collective} on {question.cluster.name}; "
+            "use --price steps or flows"
+        )
     if race.choice is None:
         raise _too_many(question) if fits else _none_fits(question)
     return beside_bounds(race.timed or timed(question, race.choice, race.price, combine))

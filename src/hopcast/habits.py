@@ -7,20 +7,17 @@ import numpy as np
 
 from . import algorithms
 from .algorithms import _channels, _rates, double_tree, hierarchical
+from .graph import tiers
 from .ir.collective import ROOTED
 from .ir.group import Group, Hint
+from .price import nccl as model
 from .question import Question
 from .units import show_rate, show_seconds
 
-# By the rate of one NVLink: of one channel of NVLS at most, and of all rings together, bytes/s, one way.
-# Source: NVIDIA/nccl v2.30, src/graph/search.cc (speeds that are tried: up to 60 on sm90 and 90 on sm100, of
-# 370.8 and 721.8 of a GPU in src/graph/topo.h; rings reach 360 and 720), read 2026-11.
-_SPEEDS = {25e9: (60e9, 360e9), 50e9: (90e9, 720e9)}
-# Of its channels, and one of n goes for nothing: NVIDIA/nccl v2.19 to v2.27, src/graph/tuning.cc
-_NVLS_KEPT = 5 / 6
 _TWISTED = "on a twisted torus rings close after going round twice; trees that fill all links stand for them"
 _ROOTED = "NCCL uses all NICs of the root's node; hierarchical, which does so too, stands for its channels"
-_MOST_CHANNELS = 16  # rings through the GPUs of a node, one for each
+_MOST_CHANNELS = 16  # rings or trees through the GPUs of a node, one for each
+_INSIDE = {"ring": "ring", "nvls": "nvls"}  # our names of what NCCL has inside a node
 _PAT_KEPT = 0.75  # of the bandwidth of rings, in NCCL's own model: NVIDIA/nccl v2.24 on, src/graph/tuning.cc
 
 
@@ -67,15 +64,15 @@ def xla(question: Question) -> Habit | None:
 def nccl(question: Question) -> Habit | None:
     """The shape of what NCCL runs.
 
-    Inside a node all_reduce is NVLS where the switch reduces and there are GPUs enough, and everything else
-    rings. Between nodes a ring of every channel enters a node by one NIC and leaves it by another, and all
-    channels together use all NICs: ``ring,channels=8``; small arrays of all_reduce go over double binary
-    trees; between two nodes a tree of nodes moves half as much as rings, as `hierarchical` does. Between
-    racks of more than 16 GPUs no more is known than that. With one GPU of each node there are rings, trees,
-    and PAT for all_gather and reduce_scatter. Of these it takes what its model says is least; here it is
-    what our latencies and rates say. all_to_all is a send for every pair; between nodes it goes over NVLink
-    to the GPU of the right rail (PXN). Its protocols, and the rings it finds where GPUs are joined by
-    cables, are not modelled.
+    all_reduce takes what NCCL's own model says is least (`price.nccl`): inside a node rings, and from some
+    size on NVLS where the switch reduces and there are GPUs enough; between nodes double binary trees, from
+    some size on trees whose sums inside nodes NVLS makes, and rings where there is no NVLS. Each channel of
+    rings and trees enters and leaves nodes by a NIC of its own, so all NICs are used:
+    ``double_tree,channels=8``. Everything else goes round rings. Between racks of more than 16 GPUs, and on
+    machines that the model has no figures of, it is what our latencies and rates say; so it is with one GPU
+    of each node, where there are rings, trees, and PAT for all_gather and reduce_scatter. all_to_all is a
+    send for every pair; between nodes it goes over NVLink to the GPU of the right rail (PXN). Its protocols,
+    and the rings it finds where GPUs are joined by cables, are not modelled.
 
     Source: NVIDIA/nccl v2.30, src/graph/tuning.cc and src/enqueue.cc (which algorithms are enabled where),
     read 2026-11; NVIDIA 2022, Doubling all2all performance with NCCL 2.12 (PXN).
@@ -97,37 +94,54 @@ def nccl(question: Question) -> Habit | None:
         return _between_nodes(question)
     if name != "all_reduce" or group.ability != "nvls":
         return Habit("ring")
-    few = _too_few(question)
-    return Habit("ring", why=few) if few else Habit("nvls")
+    machine = _machine(question, 1, group.ranks, nvls=True)
+    if machine is None:
+        return Habit("nvls")
+    few = _too_few(machine)
+    taken = Habit("ring", why=few) if few else _by_model(machine, question.size, _INSIDE)
+    return taken if taken.algorithm == "ring" else Habit("nvls")
 
 
 def _between_nodes(question: Question) -> Habit:
-    """What there is for several GPUs of several nodes.
-
-    Trees of nodes reach half the bandwidth of rings from 3 nodes on, and are weighed with that: all_reduce
-    of 32 GiB on 8 to 64 nodes of B200 has a busbw of 195 GB/s by trees and 389 by rings. Nodes sum inside
-    first, so `hierarchical` stands for them; the smallest arrays take a tree over all GPUs.
-
-    Source: https://github.com/togethercomputer/together-nccl-tests, report of 2026-05-12, read 2026-11-30.
-    """
+    """What there is for several GPUs of several nodes."""
     group = question.group
-    outer, inner = group.levels[0].ranks, group.levels[-1].ranks
+    nodes, each = group.levels[0].ranks, group.levels[-1].ranks
     reduces = question.collective == "all_reduce"
-    if len(group.levels) > 2 or inner > _MOST_CHANNELS:
+    if len(group.levels) > 2 or each > _MOST_CHANNELS:
         return _least(question, ("hierarchical", "double_tree") if reduces else ("hierarchical",))
-    if reduces and outer == 2:
-        return _least(question, ("hierarchical", "double_tree"))
-    rings = f"ring,channels={inner}"
+    rings, trees = f"ring,channels={each}", f"double_tree,channels={each}"
     if not reduces:
         return _habit(rings)
-    doubled = replace(question, size=2 * question.size, hint=replace(question.hint, size=2 * question.size))
-    times = {
-        rings: _seconds(question, rings),
-        "hierarchical": _seconds(doubled, "hierarchical"),
-        "double_tree": _seconds(question, "double_tree"),
-    }
-    known = {name: time for name, time in times.items() if time is not None}
-    return _fastest(known, rings, "; hierarchical counts as trees of nodes, with half its bandwidth")
+    nvls = group.levels[-1].ability == "nvls"
+    over_nvls = f"{trees},inside=nvls"
+    machine = _machine(question, nodes, each, nvls)
+    if machine is None:
+        return _least(question, (rings, trees, over_nvls) if nvls else (rings, trees))
+    return _by_model(machine, question.size, {"ring": rings, "tree": trees, "nvls_tree": over_nvls})
+
+
+def _by_model(machine: model.Machine, size: float, names: Mapping[str, str]) -> Habit:
+    """What NCCL's own model takes, by our names of its algorithms."""
+    times = model.all_reduce(machine, size)
+    said = ", ".join(f"{name} about {show_seconds(t)}" for name, t in times.items())
+    taken = min(times, key=times.__getitem__).partition(" ")[0]
+    return _habit(names[taken], f"NCCL takes the fastest by its own model: {said}")
+
+
+def _machine(question: Question, nodes: int, each: int, nvls: bool) -> model.Machine | None:
+    """What NCCL finds; None where its model has no figures of such GPUs."""
+    figures, topology = question.cluster.figures, question.cluster.topology
+    if "nvlink.links" not in figures or "nvlink.link.bandwidth" not in figures:
+        return None
+    links, link = int(figures["nvlink.links"].value), float(figures["nvlink.link.bandwidth"].value)
+    if not model.is_known(links, link):
+        return None
+    of = next(tiers.parts(topology), None) if nodes > 1 else None
+    if of is None:
+        return model.Machine(nodes, each, links, link, 1, 0.0, nvls)
+    rated = topology.bandwidth if question.cluster.rated is None else question.cluster.rated
+    out = np.flatnonzero((of[topology.src] == 0) & (of[topology.dst] < 0))
+    return model.Machine(nodes, each, links, link, min(len(out), each), float(rated[out].max()), nvls)
 
 
 def _one_of_each_node(question: Question) -> bool:
@@ -135,8 +149,8 @@ def _one_of_each_node(question: Question) -> bool:
     return len(topology.axes) > 1 and len(np.unique(topology.coords[ranks, 0])) == len(ranks)
 
 
-def _too_few(question: Question) -> str:
-    """Why rings are taken instead of NVLS; empty where they are not.
+def _too_few(machine: model.Machine) -> str:
+    """Why rings are taken instead of NVLS at every size; empty where they are not.
 
     NVLS has a channel for each GPU, so a few of them do not fill NVLink. By NCCL's model it takes 5 of H100
     and H200 and 6 of B200 until NVLS is faster, and so it is measured.
@@ -145,17 +159,12 @@ def _too_few(question: Question) -> str:
     (8 GiB: 363 GB/s with and without NVLS on 4 H200, 414 and 364 on 5; 678 on 5 B200, 778 and 678 on 6),
     read 2026-11-29.
     """
-    link = question.cluster.figures.get("nvlink.link.bandwidth")
-    speeds = None if link is None else _SPEEDS.get(float(link.value))
-    if speeds is None:
-        return ""
-    n, (channel, rings) = question.group.ranks, speeds
-    reached = 2 * _NVLS_KEPT * (n - 1) * channel
+    reached, rings = model.nvls_busbw(machine), model.ring_busbw(machine)
     if reached >= rings:
         return ""
     return (
-        f"NCCL takes rings on {n} GPUs: by its model NVLS, with a channel for each GPU, has a busbw of "
-        f"{show_rate(reached)} and rings have {show_rate(rings)}"
+        f"NCCL takes rings on {machine.each} GPUs: by its model NVLS, with a channel for each GPU, has a "
+        f"busbw of {show_rate(reached)} and rings have {show_rate(rings)}"
     )
 
 
@@ -163,15 +172,10 @@ def _least(question: Question, names: tuple[str, ...]) -> Habit:
     """The one that takes least, large messages first where that is not known."""
     times = {name: _seconds(question, name) for name in names}
     known = {name: time for name, time in times.items() if time is not None}
-    return _fastest(known if len(known) == len(names) else {}, names[0])
-
-
-def _fastest(times: Mapping[str, float], usual: str, but: str = "") -> Habit:
-    """Of several with known times the one that takes least, and why."""
-    if len(times) < 2:
-        return _habit(usual)
-    said = ", ".join(f"{name} about {show_seconds(t)}" for name, t in times.items())
-    return _habit(min(times, key=lambda name: times[name]), f"NCCL takes the fastest: {said}{but}")
+    if len(known) < len(names) or len(names) < 2:
+        return _habit(names[0])
+    said = ", ".join(f"{name} about {show_seconds(t)}" for name, t in known.items())
+    return _habit(min(known, key=known.__getitem__), f"NCCL takes the fastest: {said}")
 
 
 def _habit(name: str, why: str = "") -> Habit:
@@ -188,8 +192,8 @@ def _seconds(question: Question, name: str) -> float | None:
         one_way = _channels.seconds(group, hint.size)
         halves = 2 if question.collective == "all_reduce" else 1
         return None if one_way is None else halves * one_way
-    if name == "double_tree" and not _one_of_each_node(question):
-        return double_tree.seconds(group, hint)
+    if name.startswith("double_tree") and not _one_of_each_node(question):
+        return double_tree.seconds(group, replace(hint, options=algorithms.parse(name)[1]))
     ports = _rates.of_ports(group)
     cost = None if ports is None else _flat(name, question.collective, _like(group, ports), hint)
     return cost
@@ -198,7 +202,7 @@ def _seconds(question: Question, name: str) -> float | None:
 def _like(group: Group, ports: _rates.Rate) -> Group:
     """The same ranks on a switch whose ports are all like the slowest."""
     rates = (1 / ports.slowness,), (ports.latency,)
-    return replace(group, levels=(), bandwidth=rates[0], latency=rates[1])
+    return replace(group, levels=(), bandwidth=rates[0], latency=rates[1], apart=True, duplex=True)
 
 
 def _flat(name: str, collective: str, group: Group, hint: Hint) -> float | None:

@@ -12,7 +12,7 @@ from .ir import algebra
 from .ir.collective import NAMES, PAIRS, Collective, busbw_factor, per_rank_size
 from .ir.group import Cost
 from .ir.schedule import Schedule
-from .ir.topology import Floats
+from .ir.topology import Floats, Ints
 from .names import InputError
 from .price import bounds, bounds_traffic
 from .price.bounds_traffic import Traffic
@@ -28,6 +28,7 @@ _FEWER = 500_000  # the same, where only findings look at the steps
 _FOLLOWED = 200_000  # the same, where ranks do not do alike and every send is likely to be followed anyway
 BY_STEPS = "price steps, a barrier after each step"
 _BEYOND = {"steps": BY_STEPS, "formula": "price formula, though it is not exact here"}
+_READ = 1_000_000  # sends read to find the switches among those that send and receive: 0.2 s
 _DETAILED = 20_000  # sends whose times are kept on request though a shortcut would do without: under 0.1 s
 
 
@@ -71,7 +72,7 @@ class Answer:
     @functools.cached_property
     def _bounds(self) -> tuple[bounds.Bound, bounds.Bound]:
         """Found when somebody asks: who compares many answers looks at few of them."""
-        return _bounds(self.question, self.made, self.load)
+        return _bounds(self.question, self.made, self.schedule, self.load)
 
     @property
     def bound(self) -> bounds.Bound:
@@ -341,7 +342,9 @@ def _few(laid: Schedule, wanted: bool) -> bool:
     return True
 
 
-def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bounds.Bound, bounds.Bound]:
+def _bounds(
+    question: Question, made: Schedule, laid: Schedule, used: Floats | None
+) -> tuple[bounds.Bound, bounds.Bound]:
     """The least time on the links asked for, and on all. Detours round dead links count as asked for."""
     n, topology = question.group.ranks, question.cluster.topology
     standard = question.collective in NAMES and question.hint.matrix is None
@@ -350,6 +353,7 @@ def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bo
         root, shift = question.hint.root, question.hint.shift
         goal = bounds_traffic.standard(question.collective, n, root=root, shift=shift)
     share = None if standard else made.share
+    in_network = _in_network(question, made)
     axes = question.physical_axes
     links = None if axes is None else np.isin(topology.axis, axes)
     if links is not None and used is not None:
@@ -360,16 +364,35 @@ def _bounds(question: Question, made: Schedule, used: Floats | None) -> tuple[bo
         question.group.all_groups,
         question.size,
         links,
-        in_network=_in_network(question, made),
+        in_network=in_network,
         share=share,
+        summing=_switches(question, laid) if in_network else None,
     )
 
 
 def _in_network(question: Question, made: Schedule) -> bool:
     """Whether switches reduce or multicast in it: whether any sends or receives by itself."""
     if question.schedule is None:
-        return made.vertices > made.ranks
+        # Of a forest switches only pass on, what comes in to one place.
+        return made.vertices > made.ranks and made.algorithm != "forest"
     chips = question.cluster.topology.chips
     return question.cluster.topology.vertices > chips and any(
         max(int(rows.src.max(initial=0)), int(rows.dst.max(initial=0))) >= chips for rows in made.steps()
     )
+
+
+def _switches(question: Question, laid: Schedule) -> Ints | None:
+    """The switches that reduce or multicast in it; None where finding out takes reading too many sends."""
+    chips, count, seen = question.cluster.topology.chips, 0, set()
+    found = np.zeros(laid.vertices, bool)
+    for t, rows in enumerate(laid.steps()):
+        key = None if laid.pattern is None else laid.pattern(t)
+        if key is not None and key in seen:
+            continue
+        seen.add(key)
+        count += len(rows)
+        if count > _READ:
+            return None
+        found[rows.src] = found[rows.dst] = True
+    found[:chips] = False
+    return np.flatnonzero(found).astype(np.int32)

@@ -101,13 +101,18 @@ class Algorithm:
         )
 
     def cost(self, collective: str, group: Group, hint: Hint) -> Cost | None:
-        """The closed form, or None where it has none."""
+        """The closed form, or None where it has none; on shared links only where it is exact all the same."""
         base = self._base(collective)
         if group.ranks == 1:
             return Cost(0.0, 0.0)
         if base is None or not hasattr(self.module, "cost"):
             return None
-        if not group.uniform_rates and not (group.levels and getattr(self.module, "LEVELS", False)):
+        parts = (group.levels if getattr(self.module, "LEVELS", False) else ()) or (group,)
+        if not all(part.uniform_rates for part in parts):
+            return None
+        # Beside others on the same links, most forms tell less than it takes.
+        alone = all(part.uniform for part in parts)
+        if not alone and not self.module.exact(base, group, hint, collective):
             return None
         found: Cost | None = self.module.cost(base, group, hint)
         halves = 2 if base != collective and len(_FROM[collective]) == 2 else 1

@@ -17,7 +17,8 @@ from hopcast.names import InputError
 from hopcast.routing import routes
 
 Longs = npt.NDArray[np.int64]
-_FINEST = 2**20  # units in the fastest link, where rates have no common measure
+FINEST = 2**20  # units in the fastest link, where rates have no common measure
+UNEVEN = "not as much enters each of its vertices as leaves it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +30,14 @@ class Wiring:
         unit: Bytes/s.
         latency: Of the slowest route, seconds.
         mirrored: Whether every link and route has its like the other way.
+        direct: Routes that a send takes by itself; the others name their switches. None: all do.
     """
 
     network: Network
     unit: Fraction
     latency: float
     mirrored: bool
+    direct: frozenset[Path] | None = None
 
 
 def of(group: Group) -> Wiring | str:
@@ -65,13 +68,13 @@ def _of(cluster: Cluster, shape: tuple[int, int], key: bytes) -> Wiring | str:
     if not all(one.is_like(other) for other in all_of_them):
         return "its groups are not wired alike"
     vertices = int(max(one.tail.max(initial=0), one.head.max(initial=0), shape[1] - 1)) + 1
-    counts, unit = whole(one.rate, _FINEST, up=False)
+    counts, unit = whole(one.rate, FINEST, up=False)
     coords = topology.coords[groups[0]].astype(np.int64)
     network = Network(shape[1], vertices, one.tail, one.head, counts, one.routes(), coords)
     out, into = (np.bincount(end, counts, vertices) for end in (one.tail, one.head))
     if vertices > shape[1] and np.any(out != into):
-        return "not as much enters each of its vertices as leaves it, so its switches cannot be taken out"
-    return Wiring(network, unit, one.latency, _is_mirrored(network))
+        return f"{UNEVEN}, so its switches cannot be taken out"
+    return Wiring(network, unit, one.latency, is_mirrored(network))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +127,7 @@ def _seen(cluster: Cluster, ranks: Ints) -> _Seen:
     return _Seen(links, tail, head, topology.bandwidth[links], start, rank_of[number.ravel()], latency)
 
 
-def _is_mirrored(network: Network) -> bool:
+def is_mirrored(network: Network) -> bool:
     """Whether every link has one of the same capacity the other way, and every route is one backwards too."""
     ends = list(zip(network.tail.tolist(), network.head.tolist(), strict=True))
     number = {pair: i for i, pair in enumerate(ends)}
@@ -133,6 +136,12 @@ def _is_mirrored(network: Network) -> bool:
         return False
     known = set(network.routes)
     return all(tuple(back[link] for link in path[::-1]) in known for path in known)
+
+
+def routed(cluster: Cluster, ranks: Ints) -> tuple[set[Path], float]:
+    """The routes between ranks as links of the cluster, and the longest latency, seconds."""
+    crossed, start, latency = _useful(cluster, ranks)
+    return {tuple(crossed[a:b].tolist()) for a, b in itertools.pairwise(start)}, latency
 
 
 def _useful(cluster: Cluster, ranks: Ints) -> tuple[Longs, Longs, float]:

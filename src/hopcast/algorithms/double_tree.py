@@ -6,11 +6,12 @@ has children passes a chunk on to one of them in the next even and to the other 
 every port is busy both ways in every step. Such steps exist because senders and receivers with their cables
 are a bipartite graph of degree 2, whose edges two colours are enough for, and no rank waits once it has
 begun. reduce is the mirror image, all_reduce one after the other; of the ranks counted from the root the
-first tree has the odd ones as leaves and the second the even ones.
+first tree has the odd ones as leaves and the second the even ones. ``channels=8`` makes trees of nodes
+instead, two for each of so many NICs of a node, for all_reduce (see `_tree_channels`), as libraries do; with
+``inside=nvls`` the switch of a node adds.
 
-Cost: h + m - 1 steps, where h, about 2 log2 n, is when the last rank has its first chunk; on a switch T =
-(h + m
-- 1) (alpha + D / (m W)), twice that for all_reduce.
+Cost: h + m - 1 steps, where h, about 2 log2 n, is when the last rank has its first chunk; on a switch T = (h
++ m - 1) (alpha + D / (m W)), twice that for all_reduce.
 """
 
 import functools
@@ -26,7 +27,7 @@ from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 
-from . import _chunks, _rates, option
+from . import _chunks, _rates, _tree_channels, option
 from ._rounds import on_switch
 
 SOURCE = (
@@ -34,7 +35,7 @@ SOURCE = (
     "doi:10.1016/j.parco.2009.09.001"
 )
 ALONE = "a tree joins 2 ranks or more"
-OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}
+OPTIONS: dict[str, tuple[str, ...]] = {"chunks": (), "channels": (), "inside": ("chain", "nvls")}
 _TURNS = (
     1,
     3,
@@ -71,6 +72,10 @@ def broadcast(group: Group, hint: Hint) -> Schedule:
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """Sums up both trees to a root, and back down."""
+    if "channels" in hint.options:
+        channels, inside = _asked(hint)
+        above = trees(group.levels[0].ranks)[0]
+        return _tree_channels.all_reduce(group, channels, inside, _pieces(group, hint), above)
     return algebra.then(reduce(group, hint), broadcast(group, hint), "all_reduce")
 
 
@@ -179,6 +184,8 @@ def _pieces(group: Group, hint: Hint) -> int:
     asked = option(OPTIONS, hint, "chunks")
     if asked:
         return int(asked)
+    if "channels" in hint.options:
+        return _tree_channels.pieces(group, hint.size, *_asked(hint))
     filling, most, port = _filling(group.ranks), max(1, int(hint.size)), _rates.of_ports(group)
     if port is None:
         return min(_chunks.BLIND, most)
@@ -188,6 +195,11 @@ def _pieces(group: Group, hint: Hint) -> int:
     return _chunks.best(filling, alpha, hint.size * port.slowness, min(free, most))
 
 
+def _asked(hint: Hint) -> tuple[int, str]:
+    """How many channels, and how sums are made inside nodes."""
+    return int(hint.options["channels"]), option(OPTIONS, hint, "inside")
+
+
 def seconds(group: Group, hint: Hint) -> float | None:
     """About how long all_reduce takes over nodes of ranks; None elsewhere, or where nobody knows the links.
 
@@ -195,6 +207,8 @@ def seconds(group: Group, hint: Hint) -> float | None:
     each of which may have served another before; further chunks follow in 7/4 latencies and twice their
     bytes, for which the halves of an all_reduce overlap. Up to 15 % from flows on 2 to 128 nodes of 8.
     """
+    if "channels" in hint.options:
+        return _tree_channels.seconds(group, hint.size, *_asked(hint), _pieces(group, hint))
     rates = _rates.of_levels(group) if len(group.levels) == 2 else None
     if rates is None:
         return None
@@ -210,8 +224,12 @@ def _filling(n: int) -> int:
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
-    """It fits everywhere: the network routes each pair."""
-    return None
+    """It fits everywhere: the network routes each pair. Channels are of all_reduce over nodes of ranks."""
+    if "channels" not in hint.options:
+        return "inside= is of channels=" if "inside" in hint.options else None
+    if collective != "all_reduce":
+        return f"channels= is of all_reduce; {collective} goes over trees of all ranks"
+    return _tree_channels.why_not(group, *_asked(hint))
 
 
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
@@ -220,12 +238,14 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     Measured on 4 to 32 ranks: at zero latency reduce and all_reduce take at most one step more than steps,
     with latency up to 11 % less.
     """
+    if "channels" in hint.options:
+        return False
     return group.uniform and (collective == "broadcast" or (group.ranks == 2 and not group.latency[0]))
 
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
-    """(h + m - 1) (alpha + D / (m W)) on a switch."""
-    if not group.switched:
+    """(h + m - 1) (alpha + D / (m W)) on a switch; None of several channels, which only flows can tell."""
+    if not group.switched or "channels" in hint.options:
         return None
     m = _pieces(group, hint)
     steps = _steps(group.ranks, m) * (1 + (collective == "all_reduce"))

@@ -10,11 +10,13 @@ over each kind of route as many as keep its links busy. Some ten to forty rounds
 
 On any other network, links and routes over switches are first turned into links between ranks, with
 capacities that leave x as it is, and so many trees are packed out of every rank as reach it: p of them or a
-multiple, if x is p / q units of capacity. Each tree takes its part of the shard, in m pieces: in step s every
-edge at depth d of a tree sends piece s - d. So every step but the first and last few loads every link alike,
-and none beyond its capacity. One tree of each rank is shallower, and taken where that is faster, though it
-may reach a few percent less than x. `forest,trees=10` asks for so many packed trees. Where a machine's routes
-do not allow every way over its switches, as between slices of chips, x may stay out of reach by some percent.
+multiple, if x is p / q units of capacity. Where a switch leads to a rank that has a cable too, a send that is
+to take the switch goes to it, and from there on in the next step. Each tree takes its part of the shard, in m
+pieces: in step s every edge at depth d of a tree sends piece s - d. So every step but the first and last few
+loads every link alike, and none beyond its capacity. One tree of each rank is shallower, and taken where that
+is faster, though it may reach a few percent less than x. `forest,trees=10` asks for so many packed trees.
+Where the routes between more than 32 ranks do not allow every way over switches, as between slices of chips,
+x may stay out of reach by some percent.
 
 broadcast has trees out of its root alone, as many as can flow to the rank that is hardest to reach, and
 pieces go down them in one lane for each link, or in two that take turns to wait for latency. reduce is its
@@ -28,18 +30,20 @@ less what the first and last of them lack.
 
 import functools
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hopcast.graph import arborescences
+from hopcast.graph.split import Path
 from hopcast.ir import algebra
 from hopcast.ir.collective import ALL, Collective
 from hopcast.ir.group import Group, Hint
-from hopcast.ir.schedule import Schedule, Sends, one_group, sends
-from hopcast.ir.topology import Floats, Ints
+from hopcast.ir.schedule import COPY, Schedule, Sends, one_group, sends
+from hopcast.ir.topology import AnyInts, Floats, Ints
 
-from . import _chunks, _ground, _links, _network, _packed_root, _packed_scatter, _shifted, option
+from . import _chunks, _ground, _links, _network, _packed_root, _packed_scatter, _relayed, _shifted, option
 from ._packed_root import broadcast as broadcast
 from ._packed_root import reduce as reduce
 from ._packed_scatter import gather as gather
@@ -54,6 +58,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {"trees": (), "pieces": ()}
 MOST_ALIKE, MOST_RANKS, MOST_UNASKED = 512, 256, 64  # ranks: that share trees, of packed ones, and unasked
 MOST_TREES, MOST_SENDS = 1_024, 5_000_000  # that may be asked for
 _TRIED_SENDS, _NAMED_SENDS = 100_000, 3_000_000  # of packed trees that others try, and that are named
+_RELAYED_SENDS = 300_000  # of packed trees whose sends name switches, which are deeper
 _PACKINGS, _FEW_EDGES = 8, 8_000  # packings tried, and edges of all of them together
 _LEAST = 0.9  # of the optimum, unless asked; a machine's routes do not allow every way over switches
 _COUNTS = 1, 0  # packed trees of each rank that are tried; 0: as many as reach the optimum
@@ -65,18 +70,31 @@ _NEAR = 1.02  # times the least that there could be: packed trees are not tried 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards down their trees, piece after piece."""
-    return _gather(group, False, hint)
+    return _gather(group, hint)
 
 
 def reduce_scatter(group: Group, hint: Hint) -> Schedule:
     """The mirror image of an all_gather over the links turned round."""
-    return algebra.reverse(_gather(group, not _wiring(group).mirrored, hint))
+    return _summed(_gather(group, hint, back=True))
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """Sums come together, and are spread over the same trees."""
-    gather = all_gather(group, hint)
-    return algebra.then(algebra.reverse(gather), gather, "all_reduce")
+    gather = _gather(group, hint, mirrored=True)
+    return algebra.then(_summed(gather), gather, "all_reduce")
+
+
+def _summed(gather: Schedule) -> Schedule:
+    """The mirror image, in which a switch holds what came last and not the sum of all that ever came."""
+    back, n = algebra.reverse(gather), gather.ranks
+    if gather.vertices == n:
+        return back
+
+    def make(i: int) -> Sends:
+        rows = back.make(i)
+        return replace(rows, op=np.where(rows.dst < n, rows.op, COPY).astype(rows.op.dtype))
+
+    return replace(back, make=make)
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
@@ -94,13 +112,14 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     room = MOST_SENDS // (group.ranks * (group.ranks - 1))
     if pieces > room:
         return f"{pieces:,} pieces take too many sends; up to {room:,} are possible for {group.ranks} ranks"
-    wiring = _network.of(group)
-    if isinstance(wiring, str):
-        return wiring
+    wirings = _relayed.of(group, collective == "all_reduce")
+    if isinstance(wirings, str):
+        return wirings
+    wiring = wirings[0]
     if collective == "all_reduce" and not wiring.mirrored:
         return "not every link has its like the other way, so sums and copies take different trees"
     ways = (False,) if wiring.mirrored else (False, True)
-    if not hint.options and all(_shifted.of(wiring, turned) for turned in ways):
+    if not hint.options and all(_shifts(wiring, turned) for turned in ways):
         return None
     if group.ranks > MOST_RANKS:
         return f"its ranks are not alike, and trees of so many kinds take minutes beyond {MOST_RANKS} ranks"
@@ -125,10 +144,9 @@ def unasked(collective: str, group: Group, hint: Hint) -> str | None:
     return None
 
 
-def _wiring(group: Group) -> _network.Wiring:
-    wiring = _network.of(group)
-    assert not isinstance(wiring, str), wiring
-    return wiring
+def _shifts(wiring: _network.Wiring, turned: bool) -> _shifted.Shifts | None:
+    """How ranks change places, where every way is a send of its own."""
+    return _shifted.of(wiring, turned) if wiring.direct is None else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +198,17 @@ def _packed(wiring: _network.Wiring, turned: bool, count: int, seed: int) -> _Pl
     n, links, count = wiring.network.ranks, ground.links, ground.count
     capacity = links.capacity * ground.parts
     trees = arborescences.trees(n, links.tail, links.head, capacity, count, seed)
-    rows = [(t.depth[u], u, v, i) for i, t in enumerate(trees) for u, v in t.edges]
+    if wiring.direct is None:
+        rows = [(t.depth[u], u, v, i) for i, t in enumerate(trees) for u, v in t.edges]
+        route = _routes(links.tail, links.head, links.routes)
+    else:
+        trees, rows = _relayed.sent(trees, ground.network, links, ground.parts, wiring.direct, turned)
+        route = _relayed.routes(ground.network, wiring.direct, turned)
     depth, src, dst, tree = np.array(rows, np.int32).reshape(-1, 4).T
     part = np.array([t.copies for t in trees]) / (n * count)
-    seconds = _loads(ground, depth, src, dst, part[tree]) / (wiring.network.capacity * float(wiring.unit))
+    seconds = _loads(route, len(ground.network.capacity), depth, src, dst, part[tree]) / (
+        wiring.network.capacity * float(wiring.unit)
+    )
     full = float(seconds.sum(0).max())
     first, last = np.cumsum(seconds, 0).max(1), np.cumsum(seconds[::-1], 0).max(1)
     filling = float((first[:-1].sum() + last[:-1].sum()) / full) - (len(seconds) - 1)
@@ -191,11 +216,17 @@ def _packed(wiring: _network.Wiring, turned: bool, count: int, seed: int) -> _Pl
     return _Plan(root, part, depth, src, dst, tree, full, filling, wiring.latency, ground.kept)
 
 
-def _loads(ground: _ground.Ground, depth: Ints, src: Ints, dst: Ints, part: Floats) -> Floats:
+def _routes(tail: AnyInts, head: AnyInts, routes: list[Path]) -> dict[tuple[int, int], list[int]]:
+    """The links between each two ranks."""
+    ends = zip(tail.tolist(), head.tolist(), strict=True)
+    return {pair: list(path) for pair, path in zip(ends, routes, strict=True)}
+
+
+def _loads(
+    route: dict[tuple[int, int], list[int]], links: int, depth: Ints, src: Ints, dst: Ints, part: Floats
+) -> Floats:
     """What the edges of each depth put on each link, in parts of D: ``float64[depths, l]``."""
-    ends = zip(ground.links.tail.tolist(), ground.links.head.tolist(), strict=True)
-    route = {pair: list(path) for pair, path in zip(ends, ground.links.routes, strict=True)}
-    load = np.zeros((int(depth.max()) + 1, len(ground.network.capacity)))
+    load = np.zeros((int(depth.max()) + 1, links))
     for d, u, v, amount in zip(depth.tolist(), src.tolist(), dst.tolist(), part.tolist(), strict=True):
         load[d, route[u, v]] += amount
     return load
@@ -213,10 +244,21 @@ def _best(wiring: _network.Wiring, turned: bool, hint: Hint, most: int = _TRIED_
     return min(found, key=lambda p: p[0].time(hint.size, p[1]))
 
 
-def _gather(group: Group, turned: bool, hint: Hint) -> Schedule:
-    """The all_gather over a network, or over it turned round."""
-    wiring, shard = _wiring(group), hint.size / group.ranks
-    shifts = None if hint.options else _shifted.of(wiring, turned)
+def _gather(group: Group, hint: Hint, *, back: bool = False, mirrored: bool = False) -> Schedule:
+    """The all_gather over a network, or ``back`` what is to be turned round."""
+    wirings = _relayed.of(group, mirrored)
+    assert not isinstance(wirings, str), wirings
+    tried = wirings[:1] if hint.options else wirings
+    made = (_over(wiring, group, back and not wiring.mirrored, hint) for wiring in tried)
+    return min(made, key=lambda m: m[0])[1]()
+
+
+def _over(
+    wiring: _network.Wiring, group: Group, turned: bool, hint: Hint
+) -> tuple[float, Callable[[], Schedule]]:
+    """Seconds that the trees over one wiring, or over it turned round, promise, and how they are made."""
+    shard = hint.size / group.ranks
+    shifts = None if hint.options else _shifts(wiring, turned)
     grown, time = None, math.inf
     if shifts is not None:
         optimum = _ground.optimum(wiring, turned)
@@ -224,15 +266,17 @@ def _gather(group: Group, turned: bool, hint: Hint) -> Schedule:
         grown = _shifted.fastest(shifts, rate, optimum.numerator, wiring.latency, shard, hint.seed)
         time = grown.time(wiring.latency, shard)
         if group.ranks > MOST_UNASKED or time <= _NEAR * (wiring.latency + shard / rate):
-            return _shifted.schedule(shifts, grown)
-    most = _TRIED_SENDS if unasked("all_gather", group, hint) is None else _NAMED_SENDS
+            return time, functools.partial(_shifted.schedule, shifts, grown)
+    most = _TRIED_SENDS if wiring.direct is None else _RELAYED_SENDS
+    if unasked("all_gather", group, hint) is not None:
+        most = _NAMED_SENDS
     plan, pieces = _best(wiring, turned, hint, most)
     if shifts is not None and grown is not None and time <= plan.time(hint.size, pieces):
-        return _shifted.schedule(shifts, grown)
-    return _piped(plan, group.ranks, pieces)
+        return time, functools.partial(_shifted.schedule, shifts, grown)
+    return plan.time(hint.size, pieces), functools.partial(_piped, plan, group.ranks, pieces, wiring)
 
 
-def _piped(plan: _Plan, n: int, m: int) -> Schedule:
+def _piped(plan: _Plan, n: int, m: int, wiring: _network.Wiring) -> Schedule:
     """The all_gather down packed trees, in so many pieces of each.
 
     With more than one piece of a lane under way, first pieces would come late.
@@ -255,6 +299,7 @@ def _piped(plan: _Plan, n: int, m: int) -> Schedule:
     goal = np.full(trees * m, ALL, np.int32)
     collective = Collective("all_gather", n, np.repeat(plan.root, m), goal)
     return Schedule(
-        collective, "forest", one_group(n), n, m + depths - 1, make,
+        collective, "forest", one_group(n), n if wiring.direct is None else wiring.network.vertices,
+        m + depths - 1, make,
         np.repeat(plan.part / m, m), int(lane.max()) + 1, pattern,
     )  # fmt: skip

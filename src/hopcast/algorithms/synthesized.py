@@ -164,7 +164,7 @@ class _Greedy:
             left = max(fewest - step, 0)
             late = any(k.bit_count() > left * i for k, i in zip(self.lack, self.into, strict=True))
             if late and returns < _RETURNS:
-                back = min(1 + returns * _FARTHEST // _RETURNS, step)
+                back = min(1 + returns * _FARTHEST // _RETURNS, len(before))
                 self.have, self.lack, self.holders, self.held, sends = before[-back]
                 del self.rows[sends:], before[-back:]
                 step, returns = step - back, returns + 1

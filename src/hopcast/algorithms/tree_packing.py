@@ -117,7 +117,7 @@ def worth_from(group: Group) -> float:
     """
     n, links = group.ranks, _links.of(group)
     rate, alpha = max(group.bandwidth), max(group.latency)
-    if not rate:  # links differ, and no closed form says what the other takes
+    if not rate or n == 1:  # links differ, and no closed form says what the other takes; or nothing to send
         return 0.0
     key = np.ascontiguousarray(links, np.int32).tobytes()
     steps = sum(a.length // 2 if a.wraps else a.length - 1 for a in group.axes)

@@ -101,8 +101,11 @@ def _folder(folder: Path) -> Path:
         raise InputError(f"-o {str(folder)!r} is a file; the atlas is written into a folder")
     if not folder.resolve().parent.is_dir():
         raise InputError(f"cannot write {str(folder)!r}: there is no folder {str(folder.resolve().parent)!r}")
-    for part in (folder, folder / "figures", folder / "live"):
-        part.mkdir(exist_ok=True)
+    try:
+        for part in (folder, folder / "figures", folder / "live"):
+            part.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {str(folder)!r}: {error.strerror or error}") from error
     return folder
 
 

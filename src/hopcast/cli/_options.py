@@ -146,6 +146,12 @@ NoShortcutOption = Annotated[
 OutOption = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of stdout.")
 ]
+TraceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="Write a trace of every send too, as JSON for Perfetto."
+    ),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How the result is written.")]
 
 NodesOption = Annotated[

@@ -69,19 +69,17 @@ def write(path: str, text: str) -> None:
     """Write a file whole or not at all, and say where on stderr.
 
     Raises:
-        ValueError: if it cannot be written.
+        InputError: if it cannot be written.
     """
     from pathlib import Path
 
     from hopcast.ir.files import whole_or_not
+    from hopcast.names import InputError
 
     if not path:
-        raise ValueError("-o '': write the name of a file")
-    try:
-        with whole_or_not(Path(path)) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise ValueError(f"cannot write {path!r}: {error.strerror or error}") from None
+        raise InputError("-o '': write the name of a file")
+    with whole_or_not(Path(path)) as file:
+        file.write(text.encode())
     print(f"hopcast: wrote {path}", file=sys.stderr)
 
 

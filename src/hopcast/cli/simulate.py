@@ -27,7 +27,7 @@ def command(
     background: o.BackgroundOption = None,
     seed: o.SeedOption = 0,
     no_shortcut: o.NoShortcutOption = False,
-    out: o.OutOption = None,
+    out: o.TraceOption = None,
     format: o.FormatOption = o.Format.TABLE,
 ) -> None:
     """Run a collective link by link, without barriers, all active sends sharing bandwidth max-min fairly.

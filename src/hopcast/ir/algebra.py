@@ -64,6 +64,7 @@ def then(first: Schedule, second: Schedule, name: str) -> Schedule:
         lanes=max(first.lanes, second.lanes),
         vertices=max(first.vertices, second.vertices),
         orbit=orbits.joined(first, second),
+        alike=None,
     )
 
 
@@ -190,6 +191,7 @@ def chain_steps(phases: Sequence[Schedule], collective: Collective) -> Schedule:
         lanes=max(p.lanes for p in phases),
         vertices=max(p.vertices for p in phases),
         orbit=None,
+        alike=None,
     )
 
 
@@ -220,13 +222,14 @@ def stretch(schedule: Schedule, pieces: int) -> Schedule:
         share=share,
         pattern=pattern,
         orbit=None,
+        alike=None,
         _ends=[],
     )
 
 
 def shared(schedule: Schedule, share: Floats | None) -> Schedule:
     """The same schedule with other parts of D for its chunks."""
-    return replace(schedule, share=share, orbit=None, _ends=[])
+    return replace(schedule, share=share, orbit=None, alike=None, _ends=[])
 
 
 def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
@@ -283,6 +286,7 @@ def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
         pattern=pattern,
         vertices=max(p.vertices for p in phases),
         orbit=orbits.pipelined(phases, start, lane),
+        alike=None,
         _ends=[],
     )
 
@@ -338,6 +342,7 @@ def relabel(schedule: Schedule, order: Ints) -> Schedule:
         make=make,
         vertices=max(schedule.vertices, int(order.max()) + 1),
         orbit=None,
+        alike=None,
     )
 
 

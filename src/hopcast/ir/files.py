@@ -74,11 +74,8 @@ def save(schedule: Schedule, path: str | os.PathLike[str]) -> None:
     write = {".npz": _to_npz, ".json": _to_json, ".csv": _to_csv}.get(target.suffix.lower())
     if write is None:
         raise InputError(f"cannot write {str(path)!r}: {_KIND}")
-    try:
-        with whole_or_not(target) as file:
-            write(schedule, file)
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+    with whole_or_not(target) as file:
+        write(schedule, file)
 
 
 def load(path: str | os.PathLike[str]) -> Schedule:
@@ -141,8 +138,12 @@ def _neighbours(path: Path) -> str:
         near = sorted(f.name for f in path.parent.iterdir() if f.suffix.lower() in SUFFIXES)
     except OSError:
         return f"and no folder {str(path.parent)!r}"
+    if not near:
+        return (
+            f"nor any other schedule in {str(path.parent)!r}; write one's path, or a name such as all_reduce"
+        )
     more = ", ..." if len(near) > 8 else ""
-    return f"schedules in {str(path.parent)!r}: {', '.join(near[:8]) or 'none'}{more}"
+    return f"schedules in {str(path.parent)!r}: {', '.join(near[:8])}{more}"
 
 
 @contextlib.contextmanager
@@ -150,8 +151,21 @@ def whole_or_not(path: Path) -> Iterator[BinaryIO]:
     """A file that takes its name only when it is complete. A pipe or a device is written to as it is.
 
     Raises:
-        OSError: if it cannot be written.
+        InputError: if it cannot be written.
     """
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    try:
+        with _drafted(path) as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def _drafted(path: Path) -> Iterator[BinaryIO]:
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file

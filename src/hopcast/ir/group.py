@@ -74,12 +74,12 @@ class Group:
 
     @property
     def uniform_rates(self) -> bool:
-        """Whether the links of each axis are alike: without that there is no closed form."""
+        """Whether the links of each axis are alike."""
         return all(b > 0 for b in self.bandwidth)
 
     @property
     def uniform(self) -> bool:
-        """Whether besides each link serves one group only, both ways at once: then a closed form is exact."""
+        """Whether besides each link serves one group only, both ways at once: where closed forms hold."""
         return self.uniform_rates and self.apart and self.duplex
 
     @property

@@ -88,6 +88,22 @@ class Orbit:
     moves: Ints
 
 
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """Parts of a schedule that do alike, each on chunks of its own: channels, each on a rail of its own.
+
+    The chunks are ``parts`` equal stretches. What sends those of stretch k + 1 are the sends of stretch k
+    with all ranks moved, and the switches with them, in the same steps and on lanes that no other part has.
+
+    Attributes:
+        parts: How many, 2 or more.
+        move: ``int32[n]``: where each rank goes; after so many moves as there are parts all are back.
+    """
+
+    parts: int
+    move: Ints
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
     """Who sends which chunk to whom, in which step.
@@ -106,6 +122,7 @@ class Schedule:
         pattern: Step number to a key; steps with equal keys have the same src, dst and bytes. None: no two
             are known to be.
         orbit: Gives the sends of one rank where all ranks of a group do alike; None: nothing is claimed.
+        alike: Its parts where these do alike though ranks may not; None: nothing is claimed.
     """
 
     collective: Collective
@@ -118,6 +135,7 @@ class Schedule:
     lanes: int = 1
     pattern: Callable[[int], Hashable] | None = None
     orbit: Callable[[], Orbit | None] | None = None
+    alike: Alike | None = None
     _ends: list[Floats] = field(default_factory=list)
 
     @property

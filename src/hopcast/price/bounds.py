@@ -112,22 +112,25 @@ def bound_and_limit(
     *,
     in_network: bool = False,
     share: Floats | None = None,
+    summing: Ints | None = None,
 ) -> tuple[Bound, Bound]:
     """`bound` over some links and `limit` together; what is the same for both is found once.
 
-    Args and errors are those of `bound`.
+    Args and errors are those of `bound`, and with ``in_network``
+        summing: The switches that reduce or multicast; all if not given.
     """
     parts = collective if isinstance(collective, Traffic) else traffic(collective, share)
     able = in_network or _is_able(cluster)  # a schedule of one's own shows what its switches can do
     chips = np.asarray(groups, np.int32)
     some, every = (kinds.Task(usable(cluster.topology, mask), parts, chips) for mask in (links, None))
     if not np.array_equal(some.network.links, every.network.links):
-        lower, least = _of(some, size, in_network), _of(every, size, able)
+        lower, least = _of(some, size, in_network, None, summing), _of(every, size, able)
         # What holds for every link holds for some, and may have been looked at more closely.
         return (least if least.seconds > lower.seconds else lower), least
     measured = _measured(some)
-    lower = _of(some, size, in_network, measured)
-    return lower, lower if in_network == able else _of(some, size, able, measured)
+    lower = _of(some, size, in_network, measured, summing)
+    same = in_network == able and summing is None
+    return lower, lower if same else _of(some, size, able, measured)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +161,8 @@ def _measured(task: kinds.Task) -> _Measured | None:
     return _Measured(latency(task, how), volumes + ([best] if best else []), is_best)
 
 
-def _partitions(task: kinds.Task, in_network: bool) -> Found:
-    found = kinds.partitions(task, in_network)
+def _partitions(task: kinds.Task, in_network: bool, summing: Ints | None) -> Found:
+    found = kinds.partitions(task, in_network, summing)
     if not kinds.are_partitions_bounds(task, in_network) or not (
         task.parts.summed_everywhere or task.network.shared
     ):
@@ -173,13 +176,19 @@ def _larger(first: Found, second: Found) -> Found:
     return second if second.seconds > first.seconds * (1 + kinds.SAME) else first
 
 
-def _of(task: kinds.Task, size: float, in_network: bool, found: _Measured | None = None) -> Bound:
+def _of(
+    task: kinds.Task,
+    size: float,
+    in_network: bool,
+    found: _Measured | None = None,
+    summing: Ints | None = None,
+) -> Bound:
     """The largest of all; of those that are equal the simplest."""
     found = found or _measured(task)
     if found is None:
         return Bound(0.0, "none", "nothing has to move", np.zeros(0, np.int32), 0.0, 0.0, True)
     port, cut, *others = found.volumes
-    parted = _partitions(task, in_network)
+    parted = _partitions(task, in_network, summing)
     best = functools.reduce(_larger, [port, cut, parted, *others])
     route, volume = found.route, best.seconds * size
     chosen = route if route.seconds > volume * (1 + kinds.SAME) else best

@@ -160,13 +160,17 @@ def worst_cut(task: Task, sets: Bools) -> Found:
     return Found(best, "cut", say, links, here.astype(np.int32))
 
 
-def partitions(task: Task, in_network: bool) -> Found:
-    """The worst of the candidate partitions.
+def partitions(task: Task, in_network: bool, summing: Ints | None = None) -> Found:
+    """The worst of the candidate partitions; where some switches reduce, of those with all of them in parts.
 
     Where a grid is plain and full of ranks, chips by themselves are the worst: an axis a left whole makes
     parts of its chips, and for any other axis b, links(a) / (a - 1) >= 1 and links(b) / (b - 1) <= 2 <= b,
     so b links(a) / (a - 1) >= links(b) / (b - 1) and the parts are joined by more than they need.
     """
+    if in_network and summing is not None:
+        parted = candidate_partitions(task.network.topology)
+        inside = (t for t in parted if np.all(t[summing] >= 0))
+        return worst_partition(task, inside, "no switch between them reduces")
     if not are_partitions_bounds(task, in_network):
         return worst_partition(task, ())
     tried = candidate_partitions(task.network.topology)
@@ -185,7 +189,7 @@ def are_partitions_bounds(task: Task, in_network: bool) -> bool:
     return task.network.shared or task.parts.summed_everywhere > 0
 
 
-def worst_partition(task: Task, labels: Iterable[Ints]) -> Found:
+def worst_partition(task: Task, labels: Iterable[Ints], where: str = "only ranks reduce") -> Found:
     """Sends between the parts of a partition, over what all links between parts carry; the worst of some."""
     network, topology = task.network, task.network.topology
     best, k, sends_there, rate_there, is_twice = 0.0, 0, 0.0, 0.0, False
@@ -217,7 +221,7 @@ def worst_partition(task: Task, labels: Iterable[Ints]) -> Found:
         together = words.carry(len(links()), between, rate_there)
         if is_twice:  # whatever crosses is counted where it leaves a part and where it enters one
             together += ", those from part to part counted twice"
-        return f"{together}, and where only ranks reduce at least {volume} must cross them"
+        return f"{together}, and where {where} at least {volume} must cross them"
 
     return Found(best, "partition", say, links, label)
 

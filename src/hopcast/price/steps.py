@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir.cluster import Cluster
+from hopcast.ir.distinct import distinct
 from hopcast.ir.schedule import Schedule, Sends
 from hopcast.ir.topology import AnyInts, Floats, Ints
 from hopcast.routing import Routes, routes
@@ -59,7 +60,7 @@ class Router:
             code = code[self._code[at] != code]
         if not len(code):
             return
-        code = np.unique(code)
+        code = distinct(code)
         ends = (c.astype(np.int32) for c in np.divmod(code, self._vertices))
         new, old, many = routes(self._cluster, *ends), self._known, len(self._at)
         self._known = Routes(
@@ -90,7 +91,7 @@ class Router:
         return self._steps[key]
 
     def _distinct(self, src: Ints, dst: Ints) -> int:
-        return len(np.unique(src.astype(np.int64) * self._vertices + dst))
+        return len(distinct(src.astype(np.int64) * self._vertices + dst))
 
     def _gathered(self, src: Ints, dst: Ints) -> Routes:
         code = src.astype(np.int64) * self._vertices + dst

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hopcast.ir.distinct import distinct
 from hopcast.ir.topology import Ints
 
 Longs = npt.NDArray[np.int64]
@@ -60,7 +61,7 @@ def arcs(step: Longs, read: Touches, write: Touches, lane: Longs) -> Arcs:
         before.append(found[0])
         after.append(found[1])
         nodes = found[2]
-    pair = np.unique(np.concatenate(before) * nodes + np.concatenate(after))
+    pair = distinct(np.concatenate(before) * nodes + np.concatenate(after))
     turns = _turns(step, lane, nodes)
     tail = np.concatenate([pair // nodes, turns[0]])
     head = np.concatenate([pair % nodes, turns[1]])
@@ -117,7 +118,7 @@ def earlier(first: Touches, then: Touches, step: Longs) -> tuple[Longs, Longs]:
     many = np.searchsorted(time[order], then.key * span + step[then.row]) - low
     nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
     before, after = first.row[order[np.repeat(low, many) + nth]], np.repeat(then.row, many)
-    pair = np.unique(after * len(step) + before)
+    pair = distinct(after * len(step) + before)
     return pair % len(step), pair // len(step)
 
 

@@ -5,6 +5,7 @@ The first way that fits is taken:
 - `relay`: sends never meet on a link, and all ranks do alike. Maxima and sums over vectors, any speeds of
   links, also with jitter and with ranks that are late or slow.
 - `symmetry`: besides, all links of a kind are alike. One rank's sends stand for all.
+- `parts`: ranks do not do alike, but channels do, each on a rail of its own. One stands for all.
 - `relay_steps`: sends never meet, but ranks do not do alike.
 - `walked`: every pair of a wrapped grid at once, more flows than can be listed.
 - `wave`: sends that wait for nothing, and end with the busiest link: two bounds meet, and no event is needed.
@@ -30,6 +31,7 @@ from . import folded, network, noise, plain, reference, refine, relay, relay_ste
 from .arcs import MOST_CELLS, Arcs, Touches, arcs
 from .network import Longs, Problem
 from .noise import Noise
+from .parts import one_for_all
 from .ran import Ran
 from .stuck import explain
 
@@ -113,6 +115,8 @@ def simulate(
     """
     if shortcut and not detail:
         found = _short(schedule, cluster, size, gamma, progress, uneven)
+        if found is None and uneven is None:
+            found = _one_part(schedule, cluster, size, gamma, progress)
         if found is not None:
             return found
         strewn = relay_steps.passed(schedule, cluster, size, gamma, progress, uneven)
@@ -260,6 +264,28 @@ def _moved(
     return _brief(ran.seconds, ran.latency(), problem.load(), ran.events, how, one * places)
 
 
+def _one_part(
+    schedule: Schedule, cluster: Cluster, size: float, gamma: float, progress: Progress | None
+) -> Flows | None:
+    """Of parts that do alike the sends of one; None where there are none, or its sends are stuck."""
+    part = one_for_all(schedule, cluster, MOST_SENDS)
+    if part is None:
+        return None
+    rows, volume = part.rows, schedule.bytes(part.rows, size)
+    vertices = max(schedule.vertices, cluster.topology.vertices)
+    wait = _waits(part.step, rows, vertices, part.chunks)
+    after = gamma * volume * (rows.op == 1)
+    problem = Problem(part.capacity, part.paths, part.pair, volume, after, wait)
+    ran = plain.run(problem, _PATIENCE) if len(rows) <= FEW_SENDS else None
+    ran = ran or _compiled(problem, progress)
+    if ran is None or ran.left.any():
+        return None
+    how = f"one part's sends stand for all: {len(rows):,} for {len(rows) * part.stands_for:,} sends, "
+    how += f"{problem.pieces:,} flows"
+    load = problem.load()[part.of]
+    return replace(_brief(ran.seconds, ran.latency(), load, ran.events, how, len(rows)), note=_note(ran))
+
+
 def _compiled(problem: Problem, progress: Progress | None) -> Ran | None:
     """By the compiled engine; None where there is none."""
     if not _has_numba():
@@ -320,23 +346,22 @@ def problem(
     found = network.paths(cluster, src, dst)
     volume = schedule.bytes(rows, size)
     vertices = max(schedule.vertices, cluster.topology.vertices)
-    wait = _waits(step, rows, vertices, schedule)
+    wait = _waits(step, rows, vertices, schedule.chunks)
     return Problem(cluster.topology.bandwidth, found, pair, volume, gamma * volume * (rows.op == 1), wait)
 
 
-def _waits(step: Longs, rows: Sends, vertices: int, schedule: Schedule) -> Arcs:
+def _waits(step: Longs, rows: Sends, vertices: int, chunks: int) -> Arcs:
     """What waits for what; by the compiled engine where it is worth while and cells are few enough."""
-    if schedule.step_count == 1 or len(rows) <= FEW_SENDS or vertices * schedule.chunks > MOST_CELLS:
-        row, chunk = cells(rows, schedule.chunks) if schedule.step_count > 1 else (np.zeros(0, np.int64),) * 2
-        read, write = (
-            Touches(row, v[row].astype(np.int64) * schedule.chunks + chunk) for v in (rows.src, rows.dst)
-        )
+    single = not len(step) or step[0] == step[-1]
+    if single or len(rows) <= FEW_SENDS or vertices * chunks > MOST_CELLS:
+        row, chunk = cells(rows, chunks) if not single else (np.zeros(0, np.int64),) * 2
+        read, write = (Touches(row, v[row].astype(np.int64) * chunks + chunk) for v in (rows.src, rows.dst))
         lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
         return arcs(step, read, write, lane)
     if len(rows) > _REMEMBERED:
-        return _compiled_waits(step, rows, vertices, schedule.chunks)
+        return _compiled_waits(step, rows, vertices, chunks)
     columns = (rows.src, rows.dst, rows.chunk, rows.count, rows.op, rows.lane)
-    return _known_waits(tuple(c.tobytes() for c in (step, *columns)), vertices, schedule.chunks)
+    return _known_waits(tuple(c.tobytes() for c in (step, *columns)), vertices, chunks)
 
 
 def _compiled_waits(step: Longs, rows: Sends, vertices: int, chunks: int) -> Arcs:

@@ -56,14 +56,14 @@ def alike(groups: Ints, orbit: Orbit, topology: Topology, paths: Paths) -> Alike
     moves, images = [], []
     for move in rolls.periods(topology):
         there, image = _moved(groups, move, orbit), rolls.image(topology, move)
-        if there is not None and image is not None and _follow(paths, there, image):
+        if there is not None and image is not None and follow(paths, there, image):
             moves.append(there)
             images.append(image)
     if not moves:
         return None
     seeds, label = np.unique(lowest(moves, groups.size), return_inverse=True)
     first, of = np.unique(lowest(images, topology.links), return_inverse=True)
-    few = _on_classes(paths, seeds, groups.size, of, topology)
+    few = on_classes(paths, seeds, groups.size, of, topology)
     return Alike(seeds, label, of.astype(np.int64), topology.bandwidth[first], few)
 
 
@@ -86,7 +86,7 @@ def _moved(groups: Ints, move: Longs, orbit: Orbit) -> Longs | None:
     return there.ravel() if all(np.array_equal(new[own], own[new]) for own in orbit.moves) else None
 
 
-def _follow(paths: Paths, there: Longs, image: Longs) -> bool:
+def follow(paths: Paths, there: Longs, image: Longs) -> bool:
     """Whether the route of every moved pair is the moved route."""
     pairs, places = len(paths.first) - 1, len(there)
     goal = (np.arange(0, pairs, places)[:, None] + there).ravel()
@@ -105,7 +105,7 @@ def _stretches(start: Longs, which: Longs) -> Longs:
     return np.asarray(np.repeat(start[which], many) + nth, np.int64)
 
 
-def _on_classes(paths: Paths, seeds: Longs, places: int, of: Longs, topology: Topology) -> Paths:
+def on_classes(paths: Paths, seeds: Longs, places: int, of: Longs, topology: Topology) -> Paths:
     """The paths of the seeds alone.
 
     A link is crossed by the sends of a class of places as often as one of them crosses links of its class,

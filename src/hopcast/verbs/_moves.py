@@ -21,8 +21,6 @@ from hopcast.question import Question
 
 from .ask import Place
 
-# A schedule of more sends is priced by its closed form, or by steps where it has none: a search prices many.
-_SIMULATED = 10_000
 _PER_STEP = 1e-12  # seconds: of plans that take equally long the one of fewer steps is chosen
 
 
@@ -119,13 +117,7 @@ class Prices:
         if source is not None:
             own = algebra.lay(_permutation(source), group.all_groups, cluster.topology.vertices)
             return answer(replace(asked, collective=own.collective.name, schedule=own))
-        sent = group.ranks * group.all_groups.size
-        if sent <= _SIMULATED:
-            return answer(asked, self.algorithm)
-        try:
-            return answer(asked, self.algorithm, "formula")
-        except InputError:
-            return answer(asked, self.algorithm, "steps")
+        return answer(asked, self.algorithm)
 
 
 def _permutation(source: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> Schedule:

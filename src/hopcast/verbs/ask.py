@@ -114,7 +114,8 @@ def lengths(mesh: str) -> list[tuple[str, int]]:
 
 def _chips_in(path: str) -> list[int]:
     if not Path(path).is_file():
-        raise InputError(f"--order {path!r}: it is row, jax, axes as z,y,x or a file of chip numbers")
+        right = "write row, jax, axes as z,y,x or a file of chip numbers in rank order"
+        raise InputError(f"--order {path!r}: there is no such file; {right}")
     words = Path(path).read_text(encoding="utf-8").replace(",", " ").split()
     if not all(w.isdecimal() for w in words):
         bad = next(w for w in words if not w.isdecimal())
@@ -170,6 +171,8 @@ def question(
     if (name == "all_to_all_v") != (matrix is not None):
         right = "it is of all_to_all_v" if matrix is not None else "with equal messages it is all_to_all"
         raise InputError(f"{name}: --matrix FILE or --moe tokens=... says who sends what; {right}")
+    if per_rank and matrix is not None:
+        raise InputError("--per-rank: a traffic matrix says what each rank sends; leave --per-rank off")
     _suits(name, where.group.ranks, hint, root)
     if per_rank:
         nbytes *= (

@@ -50,7 +50,12 @@ def _cut(topology: Topology, what: str, inside: npt.NDArray[np.bool_]) -> Cut:
 def worst_halving(topology: Topology) -> Cut:
     """The balanced cut of least capacity: of a grid the halves of each axis, of a switch those in rank order.
 
-    Of nodes under switches whole nodes: an odd one out is in the second half.
+    An axis of odd length is cut beside its middle. Of nodes under switches whole nodes are cut: an odd one
+    out is in the second half.
+
+    >>> from hopcast.clusters import cluster
+    >>> worst_halving(cluster("mesh:2x15").topology).what
+    'y < 7'
     """
     if topology.chips < 2:
         return Cut("one chip", np.ones(topology.chips, bool), 0.0, 0.0)
@@ -64,11 +69,7 @@ def worst_halving(topology: Topology) -> Cut:
         for a, axis in enumerate(topology.axes)
         if axis.length > 1
     ]
-    # Only halves count: an axis of odd length cuts unequally, so the most balanced ones are compared first.
-    balance = [abs(int(c.inside.sum()) * 2 - topology.chips) for c in halves]
-    return min(
-        (c for c, b in zip(halves, balance, strict=True) if b == min(balance)), key=lambda c: c.one_way
-    )
+    return min(halves, key=lambda c: c.one_way)
 
 
 def bisect(cluster: str | Cluster, *, split: str = "", by: str = "") -> Result:

@@ -9,6 +9,7 @@ from hopcast import algorithms
 from hopcast.choose import answer, library
 from hopcast.draw.explorer import page
 from hopcast.ir.cluster import Cluster
+from hopcast.ir.files import whole_or_not
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
@@ -49,14 +50,10 @@ class Page:
         """Write the page to a file, whole or not at all.
 
         Raises:
-            InputError: if the folder is not there.
+            InputError: if it cannot be written.
         """
-        target = Path(out)
-        if not target.parent.is_dir():
-            raise InputError(f"cannot write {str(out)!r}: there is no folder {str(target.parent)!r}")
-        part = target.with_name(target.name + ".part")
-        part.write_text(self.html, encoding="utf-8")
-        part.replace(target)
+        with whole_or_not(Path(out)) as file:
+            file.write(self.html.encode())
 
     def __str__(self) -> str:
         shown = " beside ".join(f"{a.algorithm} on {a.question.cluster.name}" for a in self.answers)
