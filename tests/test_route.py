@@ -183,3 +183,15 @@ def test_a_hop_takes_the_latency_that_show_says() -> None:
     for cluster in ("full_mesh:8,latency=3us", "switch:8,latency=3us", "torus:4x4,latency=3us"):
         assert show(cluster).rows[0]["hop_latency_us"] == pytest.approx(3)
         assert route(cluster, "rank 0", "rank 1", size=1).rows[0]["latency_us"] == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    ("where", "src", "dst", "late"), [("torus:8x8", "0,0", "4,0", 5.0), ("mesh:4x4", "0,0", "2,2", 4.0)]
+)
+def test_latency_is_not_blurred_by_a_large_message(where: str, src: str, dst: str, late: float) -> None:
+    """At terabytes the difference of two times would leave few of its digits."""
+    small, large = (
+        route(f"{where},latency=1us", src, dst, size=s).rows[0]["latency_us"] for s in ("1GiB", "64TiB")
+    )
+    assert small == pytest.approx(late, rel=1e-14)
+    assert large == pytest.approx(late, rel=1e-14)

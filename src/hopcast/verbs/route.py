@@ -85,9 +85,8 @@ def _at_once(where: Cluster, a: int, b: int, nbytes: int) -> tuple[Row, list[str
         raise _no_route(where, a, b)
     rate = np.array([topology.bandwidth[r].min() for r in found])
     latency = np.array([topology.latency[r].sum() for r in found])
-    time, used = _fill(rate, latency, float(nbytes))
-    carried = nbytes / float(rate[used].sum())
-    row = _row(where, a, b, nbytes, time - carried, carried, found)
+    late, carried, used = _fill(rate, latency, float(nbytes))
+    row = _row(where, a, b, nbytes, late, carried, found)
     row["hops"] = min(_hops(topology, r) for r in found)
     notes = [
         f"route {i + 1}: {' > '.join(r)} at {show_rate(rate[i])}"
@@ -214,12 +213,14 @@ def _no_route(where: Cluster, a: int, b: int) -> InputError:
     return InputError(f"dead links leave no route {ends} on {where.name}")
 
 
-def _fill(rate: Floats, latency: Floats, nbytes: float) -> tuple[float, npt.NDArray[np.int64]]:
-    """When all bytes are there if each route carries from its latency on, and which routes help."""
+def _fill(rate: Floats, latency: Floats, nbytes: float) -> tuple[float, float, npt.NDArray[np.int64]]:
+    """Latency and bandwidth time if each route carries from its latency on, and which routes help."""
     order = np.argsort(latency, kind="stable")
     for k in range(len(order), 0, -1):
         some = order[:k]
-        time = (nbytes + float((rate[some] * latency[some]).sum())) / float(rate[some].sum())
-        if time >= latency[some].max():
+        least, whole = float(latency[some[0]]), float(rate[some].sum())
+        late = least + float((rate[some] * (latency[some] - least)).sum()) / whole
+        carried = nbytes / whole
+        if late + carried >= latency[some[-1]]:
             break
-    return time, np.sort(some)
+    return late, carried, np.sort(some)
