@@ -5,9 +5,10 @@ import shlex
 from types import ModuleType
 
 import pytest
-from cli import row, run
+from cli import row, rows, run
 
 from hopcast import registry
+from hopcast.units import show_seconds
 
 NAMES = registry.found("findings")
 
@@ -45,7 +46,7 @@ def test_what_it_says_to_try_runs(name: str) -> None:
         assert run(*shlex.split(better)[1:]).status == 0
 
 
-FASTER = ["chain_pipelining", "half_width", "idle_axis", "other_axis", "sharp_off", "twist"]
+FASTER = ["chain_pipelining", "half_width", "idle_axis", "other_axis", "sharp_off", "slow_link", "twist"]
 
 
 @pytest.mark.parametrize("name", FASTER)
@@ -60,7 +61,7 @@ def test_what_it_says_to_try_is_faster(name: str) -> None:
     [
         ("v5e:4x4 --over x", "next slice that has more wraps is 8x16 (y), and 16x16 has all"),
         ("v5e:8x16 --over x", "next slice that has more wraps is 16x16 (all axes)"),
-        ("v5p:2x2x4", "next slice that has more wraps is 4x4x4 (all axes)"),
+        ("v5p:2x2x4 --over z", "next slice that has more wraps is 4x4x4 (all axes)"),
     ],
 )
 def test_no_wrap_names_the_shapes_that_wrap(command: str, says: str) -> None:
@@ -68,8 +69,62 @@ def test_no_wrap_names_the_shapes_that_wrap(command: str, says: str) -> None:
 
 
 def test_no_wrap_asks_for_the_chips_of_the_next_slice_that_wraps() -> None:
-    found = shown("predict all_gather v5p:2x2x4 --size 1MiB --over z")["no_wrap"]
-    assert found["try"] == "hopcast advise all_gather --chips 64 --on v5p --size 1MiB"
+    found = shown("predict all_gather v5p:2x2x4 --size 64MiB")["no_wrap"]
+    assert found["try"] == "hopcast advise all_gather --chips 64 --on v5p --size 64MiB"
+
+
+@pytest.mark.parametrize(
+    ("command", "better"),
+    [
+        ("all_gather v5p:2x2x4 --size 64MiB --over z", "predict all_gather v5p:4x4x4 --size 64MiB --over x"),
+        ("all_gather v5e:4x4 --size 64MiB --over x", "predict all_gather v5e:8x16 --size 64MiB --over y"),
+        (
+            "broadcast v5e:4x4 --size 64MiB --over x --algorithm pipelined_chain --root 2",
+            "",
+        ),
+    ],
+)
+def test_no_wrap_asks_for_the_same_over_an_axis_that_wraps(command: str, better: str) -> None:
+    """Or for nothing, where a longer ring is not faster."""
+    found = shown(f"predict {command}")["no_wrap"]["try"]
+    assert found == (f"hopcast {better}" if better else "")
+
+
+@pytest.mark.parametrize("size", ["1KiB", "16KiB"])
+def test_no_wrap_is_silent_where_latency_is_what_takes_time(size: str) -> None:
+    assert "no_wrap" not in shown(f"predict all_reduce v5e:4x4 --size {size}")
+
+
+@pytest.mark.parametrize(
+    "collective", ["all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast"]
+)
+@pytest.mark.parametrize("where", ["v5e:4x4", "v5e:4x8 --over y", "v5p:2x2x4", "v5e:4x4,slices=2"])
+def test_a_larger_or_a_whole_slice_is_said_only_where_it_is_faster(collective: str, where: str) -> None:
+    words = ["predict", collective, *shlex.split(where), "--size", "256MiB"]
+    here = row(*words)
+    for found in here["findings"]:
+        if found["code"] in ("no_wrap", "dcn_bound") and found["try"]:
+            there = rows(*shlex.split(found["try"])[1:])
+            assert min(r["time_us"] for r in there) < here["time_us"], found["try"]
+
+
+def test_as_many_chips_in_one_slice_need_other_trees() -> None:
+    """Two slices of 4x4 beat what the library runs on one of 4x8, but not trees packed over it."""
+    found = shown("predict all_reduce v5e:4x4,slices=2 --size 1GiB")["dcn_bound"]
+    assert found["try"] == "hopcast predict all_reduce v5e:4x8 --size 1GiB --algorithm best"
+
+
+def test_the_way_round_a_slow_cable_is_said_with_its_time() -> None:
+    words = "predict all_to_all hypercube:3,bandwidth=45GB/s,latency=0 --size 1GiB --slow 0:2=0.25"
+    found = shown(f"{words} --algorithm best")["slow_link"]
+    there = row(*shlex.split(found["try"])[1:])
+    assert f"nothing sent over 0:2 it takes {show_seconds(there['time_us'] / 1e6)}" in found["text"]
+
+
+@pytest.mark.parametrize("factor", ["0.25", "0.95"])
+def test_only_a_cable_slow_enough_is_gone_round(factor: str) -> None:
+    words = f"predict all_to_all hypercube:3,latency=0 --size 1GiB --slow 0:2={factor} --algorithm best"
+    assert bool(shown(words)["slow_link"]["try"]) == (factor == "0.25")
 
 
 @pytest.mark.parametrize(("generation", "kilobytes"), [("v5e:16x16", 45), ("v5p:4x4x4", 90)])

@@ -7,6 +7,7 @@ from hopcast.choose import library
 from hopcast.ir import mesh as meshes
 from hopcast.ir.cluster import Cluster
 from hopcast.names import InputError
+from hopcast.predict import Choice
 from hopcast.question import Question
 
 
@@ -31,8 +32,13 @@ def elsewhere(
 def seconds(question: Question | None) -> float | None:
     """Time of the algorithm that the library runs, by its closed form; None where either is unknown."""
     choice = None if question is None else library(question)
-    if question is None or choice is None:
-        return None
+    return None if question is None or choice is None else by(question, choice)
+
+
+def by(question: Question, choice: Choice) -> float | None:
+    """Time of one algorithm by its closed form; None where it does not fit or has none."""
     hint = replace(question.hint, options=choice.options)
+    if choice.algorithm.valid(question.collective, question.group, hint) is not None:
+        return None
     cost = choice.algorithm.cost(question.collective, question.group, hint)
     return None if cost is None else cost.total()

@@ -3,15 +3,17 @@
 import functools
 import shlex
 
-from hopcast import chips
+from hopcast import algorithms, chips, clusters
 from hopcast.chips import slices
-from hopcast.predict import Answer
+from hopcast.predict import Answer, Choice
 
-from . import _command
+from . import _command, _library
 
 SOURCE = "jax-ml scaling-book, chapters TPUs and Sharding; Google Cloud TPU v5p documentation, read 2026-11"
 APPEARS = "predict all_gather v5e:4x4 --size 1MiB --over x"
 ABSENT = "predict all_gather v5p:4x4x4 --size 1MiB --over x"
+_WORTH = 0.9  # said if at most this part of the time is left
+_KEPT = ("--root", "--shift")  # options that mean the same on a larger slice
 _MOST = 1024  # chips up to which a slice that wraps is looked for; every chip has one below
 
 
@@ -21,6 +23,8 @@ def when(answer: Answer) -> str | None:
     axes = q.physical_axes
     if q.cluster.library != "xla" or axes is None or q.group.ranks == 1:
         return None
+    if answer.latency > answer.bandwidth:
+        return None  # a larger slice is further across, whatever wraps
     open_axes = [q.cluster.topology.axes[a] for a in axes]
     open_axes = [a for a in open_axes if a.length > 2 and not a.wraps and not a.switched]
     if not open_axes:
@@ -72,10 +76,30 @@ def _search(family: str, least: int, wraps: int, all_axes: bool) -> slices.Slice
 
 
 def gain(answer: Answer) -> str:
-    """All slices of the next number of chips that has one with more wraps, ranked."""
+    """A slice with more wraps, where it takes less time by the closed form; options are kept."""
     q = answer.question
-    found = _next(answer, all_axes=False)
-    if found is None or q.schedule is not None:
+    if q.schedule is not None or not set(q.words[::2]) <= set(_KEPT) or q.cluster.options:
         return ""
-    words = ["hopcast", "advise", q.collective, "--chips", str(found.chips), "--on", q.cluster.family]
-    return shlex.join([*words, "--size", _command.spell(q.size)])
+    all_axes = len(q.over) in (0, len(q.mesh.names))
+    found = _next(answer, all_axes=False)
+    if not all_axes and (found is None or found.wraps.count(True) < len(q.over)):
+        found = _next(answer, all_axes=True)
+    if found is None:
+        return ""
+    name = f"{q.cluster.family}:{slices.spell(found.shape)}"
+    closed = [axis for axis, wraps in zip("xyz", found.wraps, strict=False) if wraps]
+    over = [] if all_axes else closed[: len(q.over)]
+    named = answer.algorithm if answer.source != "library" else ""
+    there = _library.elsewhere(q, clusters.cluster(name), over)
+    if there is None:
+        return ""
+    time = _library.by(there, Choice(*algorithms.parse(named))) if named else _library.seconds(there)
+    if time is None or time > _WORTH * answer.time:
+        return ""
+    if not all_axes:
+        words = ["predict", q.collective, name, "--size", _command.spell(q.size), "--over", ",".join(over)]
+    else:
+        words = ["advise", q.collective, "--chips", str(found.chips), "--on", q.cluster.family]
+        words += ["--size", _command.spell(q.size)]
+    chosen = "best" if answer.source == "best" else named
+    return shlex.join(["hopcast", *words, *(["--algorithm", chosen] if chosen else []), *q.words])
