@@ -132,6 +132,43 @@ def test_large_arrays_gain_what_the_cables_allow(name):
     assert 2 * half["bound_us"] / row["time_us"] >= 0.94 * ideal
 
 
+# Shapes that no library serves well: open on some axis, up to as many ranks as are packed.
+LARGE = (
+    "mesh:16x16", "mesh:12x12", "mesh:8x16", "mesh:9x13", "mesh:4x4x4", "mesh:3x4x4", "mesh:4x4x8",
+    "mesh:2x16", "v5e:8x16", "v5p:2x4x4",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
+def test_large_open_meshes_come_near_the_bound(name):
+    row = hc.predict("all_reduce", name, size="8GiB", algorithm="best").rows[0]
+    assert row["algorithm"] == "tree_packing"
+    assert 0.93 <= row["efficiency"] <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "least"), [("1GiB", 0.93), ("8GiB", 0.96)])
+def test_a_slice_of_128_chips_comes_within_a_few_percent_of_the_bound(size, least):
+    row = hc.predict("all_reduce", "v5e:8x16", size=size, algorithm="best").rows[0]
+    assert least <= row["efficiency"] <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mesh:4x4", "mesh:3x5", "mesh:2x8", "v5p:2x4x4", "v5e:8x16"])
+@pytest.mark.parametrize("size", ["4KiB", "256KiB", "1MiB", "4MiB", "64MiB"])
+def test_best_takes_trees_just_where_they_are_faster(name, size):
+    best = hc.predict("all_reduce", name, size=size, algorithm="best").rows[0]
+    for other in ("tree_packing", "multi_axis", "synthesized", "direct"):
+        row = hc.predict("all_reduce", name, size=size, algorithm=other, price="flows").rows[0]
+        assert best["time_us"] <= row["time_us"] * (1 + 1e-9)
+
+
+def test_few_sends_are_followed_where_no_more_gain_anything():
+    wide = hc.build("all_reduce", "mesh:4x4", algorithm="tree_packing", size="8GiB")
+    assert sum(len(rows) for rows in wide.steps()) < 200_000
+
+
 # By flows, us: what packings chosen for the size reach, within 3 %.
 REACHED = {
     ("mesh:4x4", "1MiB"): 34.3, ("mesh:4x4", "16MiB"): 288.7, ("mesh:8x8", "1MiB"): 43.5,
@@ -168,7 +205,7 @@ def test_the_size_from_which_trees_are_worth_it_is_about_right(name):
 def test_more_groups_do_not_mean_more_sends():
     made = hc.build("all_reduce", "mesh:8x8x4", over="x,y", algorithm="tree_packing", size="1GiB")
     assert len(made.groups) == 4
-    assert sum(len(rows) for rows in made.steps()) <= 400_000
+    assert sum(len(rows) for rows in made.steps()) <= 2_400_000
 
 
 @pytest.mark.slow

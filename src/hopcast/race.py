@@ -18,6 +18,7 @@ from .simulate.symmetry import stepped
 
 _ROOM = 2.0  # times the least by steps: no schedule is known of which flows took as long as that
 _SMALL = 3_000  # sends of a schedule that is always simulated
+_ROUNDS = 6  # sends of a schedule that repeats itself are followed in the time of one of another, or more
 _SIMULATED = 4  # schedules that `best` simulates send by send: those of least time by steps
 
 
@@ -148,6 +149,8 @@ def has_at_most(most: int, question: Question, choice: Choice, cell: float = 0.0
     ``cell`` is the part of a send that each chunk of a send counts for besides.
     """
     laid = laid_out(question, choice, replace(question.hint, options=choice.options))
+    if laid.repeat is not None:
+        return len(laid.repeat.step) * laid.repeat.times * len(laid.groups) <= most * _ROUNDS
     sends = 0.0
     for rows in laid.steps():
         sends += len(rows) + cell * float(rows.count.sum())

@@ -8,8 +8,9 @@ streams, each of which has a residue of the step number for itself, so no two se
 tree follows chunk j - 1 by c steps.
 
 For large D that gains over reduce_scatter with all_gather 1.25 on 2 x 4 chips, 1.50 on 4 x 4, 1.63 on 4 x 8,
-1.75 on 8 x 8, 1.33 on 2 x 4 x 4 and 1.25 on 8 x 16 with one wrap; nothing on 2 x 2 and 2 x 2 x 2, where all
-ranks have as many links. For small D it may lose: a hop may wait up to c steps, or share its link.
+1.75 on 8 x 8, 1.88 on 16 x 16, 1.33 on 2 x 4 x 4 and 1.25 on 8 x 16 with one wrap; nothing on 2 x 2 and
+2 x 2 x 2, where all ranks have as many links. For small D it may lose: a hop may wait up to c steps, or share
+its link.
 
 This is not what XLA runs; it runs axis by axis (`multi_axis`).
 
@@ -27,10 +28,10 @@ import numpy as np
 from hopcast.graph import packing
 from hopcast.ir.collective import of
 from hopcast.ir.group import Group, Hint
-from hopcast.ir.schedule import COPY, REDUCE, Schedule, Sends, one_group, sends
+from hopcast.ir.schedule import COPY, REDUCE, Repeat, Schedule, Sends, one_group, sends
 from hopcast.ir.topology import Ints
 
-from . import _chunks, _links, option
+from . import _chunks, _links, _modulo, option
 from ._cayley import Longs
 
 SOURCE = (
@@ -38,13 +39,12 @@ SOURCE = (
     "Rau and Glaeser 1981 (modulo schedules)"
 )
 OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}  # of each tree; none given: the fastest number
-MOST_RANKS = 128
-_MOST_SENDS, _MOST_SHARED = 400_000, 200_000  # sends that share links are slower to simulate
-_MOST_PERIOD, _MOST_EDGES = 16, 2_048  # copies of a cable, and edges of all trees together
+MOST_RANKS = 384
+_MOST_SENDS, _MOST_STEPS = 2_400_000, 10_000  # that are simulated in a second, round by round
+_SPARED, _FEW_SENDS = 0.005, 200_000  # part of the time that is not worth more sends than these
+_MOST_PERIOD, _MOST_EDGES = 16, 4_096  # copies of a cable, and edges of all trees together
 _PACKINGS, _FEW_EDGES = 3, 360  # packings tried, where they have no more edges than that together
 _POLISH = 2_000  # exchanges of edges tried
-_EFFORT, _FEWEST_TRIES = 60_000, 12  # sends placed in all tries, and tries at least
-_NOISE = (0.5, 1.0, 2.0, 4.0)  # steps by which urgency is taken to be more than it is
 _WAIT = 0.6  # of a period, that two hops wait for their residues; 0.4 to 0.75 on the grids tried
 # Flows that a first chunk which shares links takes, in those of one that does not: so many for each step that
 # it would take, or fewer. On grids from 2x4 to 8x16, from 256 KiB to 1 GiB, right within a third (2026-11).
@@ -77,9 +77,11 @@ def all_reduce(group: Group, hint: Hint) -> Schedule:
         return ("full", i % period) if plan.length - period <= i <= last else ("step", i)
 
     lane = plan.colour * trees + plan.tree if shared else plan.colour
+    first = sends(plan.src, plan.dst, plan.tree * m, 1, plan.op, lane)
     return Schedule(
         of("all_reduce", n, parts=trees * m), "tree_packing", one_group(n), n,
         plan.length + last, make, None, int(lane.max()) + 1, pattern,
+        repeat=Repeat(plan.start, first, period, m),
     )  # fmt: skip
 
 
@@ -87,6 +89,11 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs links from rank to rank, some ranks with more of them than others, and not too many ranks."""
     if group.ranks > MOST_RANKS:
         return f"it packs trees of up to {MOST_RANKS} ranks, and these are {group.ranks:,}; use multi_axis"
+    return _unfit(group)
+
+
+def _unfit(group: Group) -> str | None:
+    """Why links are not such that trees gain anything."""
     links = _links.of(group)
     if not len(links):
         return "it needs links from rank to rank, and these meet in switches; use ring"
@@ -100,6 +107,16 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
             "use multi_axis or translated_tree"
         )
     return None
+
+
+def is_too_large(group: Group) -> bool:
+    """Whether trees would gain something, but are not packed as there are too many ranks.
+
+    >>> from hopcast.testing import grid_group
+    >>> [is_too_large(grid_group(20, 20, wraps=w)) for w in (False, True)], is_too_large(grid_group(4, 4))
+    ([True, False], False)
+    """
+    return group.ranks > MOST_RANKS and _unfit(group) is None
 
 
 def worth_from(group: Group) -> float:
@@ -186,12 +203,15 @@ def _pipeline(
         whole: D / W, seconds.
         asked: Chunks of each tree; 0: the fastest number.
     """
-    most = {False: _MOST_SENDS, True: _MOST_SHARED}
+    most = max(1, min(_MOST_SENDS // each, _MOST_STEPS // fill.copies))
     if not whole:
-        return 0.0, asked or max(1, min(_chunks.BLIND, most[False] // each)), False
-    tried = [asked] if asked else [round(2 ** (k / 2)) for k in range(2 * _MOST_SENDS.bit_length())]
-    ways = [(max(1, m if asked else min(m, most[shared] // each)), shared) for m in tried for shared in most]
-    return min((fill.time(alpha, whole / trees / m, m, shared), m, shared) for m, shared in ways)
+        return 0.0, asked or min(_chunks.BLIND, most), False
+    tried = {asked} if asked else {min(most, round(2 ** (k / 4))) for k in range(4 * most.bit_length())}
+    ways = [
+        (fill.time(alpha, whole / trees / m, m, shared), m, shared) for m in tried for shared in (False, True)
+    ]
+    enough = min(ways)[0] * (1 + _SPARED)
+    return min((w for w in ways if w[0] <= enough), key=lambda w: (max(w[1] * each, _FEW_SENDS), w[0]))
 
 
 @functools.lru_cache(maxsize=64)
@@ -251,7 +271,7 @@ class _Plan:
 def _plan(n: int, key: bytes, trees: int, copies: int, seed: int) -> _Plan:
     """Pack the trees (one fewer if there are not so many) and place their sends; small ones more than once.
 
-    Cost: 0.3 s on meshes from 4x4 to 8x16.
+    Cost: 0.3 s on meshes from 4x4 to 8x16, 0.9 s on 16x16.
     """
     links = np.frombuffer(key, np.int32).reshape(-1, 2)
     edges = _cables(links)
@@ -262,7 +282,7 @@ def _plan(n: int, key: bytes, trees: int, copies: int, seed: int) -> _Plan:
             packed = packing.spanning_trees(n, edges, trees, copies, _PACKINGS * seed + k, _POLISH)
             trees -= packed is None
         streams = [_stream(n, [edges[e] for e in tree]) for tree in packed]
-        start = _placed(streams, copies, random.Random(seed))
+        start = _modulo.placed(streams, copies, random.Random(seed))
         if best is None or start.max() < best[0].max():
             best = start, streams
     assert best is not None
@@ -271,7 +291,7 @@ def _plan(n: int, key: bytes, trees: int, copies: int, seed: int) -> _Plan:
     colour = dict(zip(map(tuple, links.tolist()), _links.colours(links).tolist(), strict=True))
     mine = np.array([colour[u, v] for u, v in zip(src.tolist(), dst.tolist(), strict=True)], np.int64)
     tree = np.repeat(np.arange(len(streams)), 2 * (n - 1))
-    hops = max(_Waits.of(streams).left)
+    hops = max(_modulo.Waits.of(streams).left)
     return _Plan(copies, int(start.max()) + 1, hops, start, tree, src, dst, op, mine)
 
 
@@ -291,87 +311,3 @@ def _stream(n: int, tree: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
                 order.append(v)
     down = [(above[v], v, COPY) for v in order[1:]]
     return [(v, u, REDUCE) for u, v, _ in reversed(down)] + down
-
-
-def _placed(streams: list[list[tuple[int, int, int]]], copies: int, rng: random.Random) -> Longs:
-    """Steps of all sends: of several tries that take the most urgent first, more or less, the shortest."""
-    waits = _Waits.of(streams)
-    best: list[int] | None = None
-    for k in range(max(_FEWEST_TRIES, _EFFORT // len(waits.link))):
-        noise = _NOISE[k % len(_NOISE)]
-        urgent = [u + noise * rng.random() for u in waits.left]
-        found = _listed(waits, copies, urgent)
-        if best is None or max(found) < max(best):
-            best = found
-    return np.array(best, np.int64)
-
-
-@dataclass(frozen=True)
-class _Waits:
-    """What the sends of all streams wait for.
-
-    Attributes:
-        link: Of each send, src and dst.
-        needs: How many it waits for.
-        next: The sends that wait for it.
-        left: Steps until its stream ends, if nothing else is in the way.
-    """
-
-    link: list[tuple[int, int]]
-    needs: list[int]
-    next: list[list[int]]
-    left: list[int]
-
-    @classmethod
-    def of(cls, streams: list[list[tuple[int, int, int]]]) -> "_Waits":
-        made = cls([], [], [], [])
-        for stream in streams:
-            first = len(made.link)
-            into: dict[int, list[int]] = {}
-            for i, (src, dst, _) in enumerate(stream, first):
-                made.link.append((src, dst))
-                made.needs.append(len(into.get(src, ())))
-                made.next.append([])
-                for j in into.get(src, ()):
-                    made.next[j].append(i)
-                into.setdefault(dst, []).append(i)
-            left = [0] * len(stream)
-            for i in range(len(stream) - 1, -1, -1):
-                left[i] = 1 + max((left[j - first] for j in made.next[first + i]), default=0)
-            made.left.extend(left)
-        return made
-
-
-def _listed(waits: _Waits, copies: int, urgent: list[float]) -> list[int]:
-    """Step by step every link sends the most urgent of what is ready, if the step's residue is free on it.
-
-    A link has at most as many sends as residues, so each finds one.
-    """
-    needs = waits.needs.copy()
-    ready = [i for i, k in enumerate(needs) if not k]
-    start = [0] * len(needs)
-    taken: dict[tuple[int, int], int] = {}
-    waiting: dict[tuple[int, int], list[int]] = {}
-    left, step = len(needs), 0
-    while left:
-        for i in ready:
-            waiting.setdefault(waits.link[i], []).append(i)
-        ready = []
-        residue = 1 << step % copies
-        for link in list(waiting):
-            if taken.get(link, 0) & residue:
-                continue
-            mine = waiting[link]
-            now = max(mine, key=urgent.__getitem__)
-            mine.remove(now)
-            if not mine:
-                del waiting[link]
-            taken[link] = taken.get(link, 0) | residue
-            start[now] = step
-            left -= 1
-            for i in waits.next[now]:
-                needs[i] -= 1
-                if not needs[i]:
-                    ready.append(i)
-        step += 1
-    return start

@@ -41,4 +41,5 @@ def command(
         server.run()
     except KeyboardInterrupt:
         return INTERRUPTED
-    return 0
+    # A signal that comes as the loop ends asks the server to exit and raises nothing.
+    return INTERRUPTED if server.should_exit else 0

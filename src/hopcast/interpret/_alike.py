@@ -147,4 +147,4 @@ def _only(schedule: Schedule, kept: Keys) -> Schedule:
         return replace(rows, chunk=first, count=many[at].astype(np.int32))
 
     part = Collective(task.name, task.ranks, task.origin[kept], task.goal[kept], task.root, task.shift)
-    return replace(schedule, collective=part, make=make, share=None, pattern=None, orbit=None)
+    return replace(schedule, collective=part, make=make, share=None, pattern=None, orbit=None, repeat=None)

@@ -33,7 +33,8 @@ def reverse(schedule: Schedule) -> Schedule:
     def pattern(i: int) -> Hashable:
         return ("reverse", schedule.key(last - i))
 
-    return replace(schedule, collective=now, make=make, pattern=pattern, orbit=orbits.reversed(schedule, op))
+    orbit = orbits.reversed(schedule, op)
+    return replace(schedule, collective=now, make=make, pattern=pattern, orbit=orbit, repeat=None)
 
 
 def then(first: Schedule, second: Schedule, name: str) -> Schedule:
@@ -65,6 +66,7 @@ def then(first: Schedule, second: Schedule, name: str) -> Schedule:
         vertices=max(first.vertices, second.vertices),
         orbit=orbits.joined(first, second),
         alike=None,
+        repeat=None,
     )
 
 
@@ -192,6 +194,7 @@ def chain_steps(phases: Sequence[Schedule], collective: Collective) -> Schedule:
         vertices=max(p.vertices for p in phases),
         orbit=None,
         alike=None,
+        repeat=None,
     )
 
 
@@ -223,13 +226,14 @@ def stretch(schedule: Schedule, pieces: int) -> Schedule:
         pattern=pattern,
         orbit=None,
         alike=None,
+        repeat=None,
         _ends=[],
     )
 
 
 def shared(schedule: Schedule, share: Floats | None) -> Schedule:
     """The same schedule with other parts of D for its chunks."""
-    return replace(schedule, share=share, orbit=None, alike=None, _ends=[])
+    return replace(schedule, share=share, orbit=None, alike=None, repeat=None, _ends=[])
 
 
 def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
@@ -287,6 +291,7 @@ def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
         vertices=max(p.vertices for p in phases),
         orbit=orbits.pipelined(phases, start, lane),
         alike=None,
+        repeat=None,
         _ends=[],
     )
 
@@ -343,6 +348,7 @@ def relabel(schedule: Schedule, order: Ints) -> Schedule:
         vertices=max(schedule.vertices, int(order.max()) + 1),
         orbit=None,
         alike=None,
+        repeat=None,
     )
 
 

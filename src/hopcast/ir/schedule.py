@@ -104,6 +104,30 @@ class Alike:
     move: Ints
 
 
+@dataclass(frozen=True, eq=False)
+class Repeat:
+    """The sends of the first round, where every round sends the same, some chunks further on.
+
+    Row i is sent in step ``step[i] + k period`` with chunk ``rows.chunk[i] + k chunks``, for k below
+    ``times``; and that is all that is sent.
+
+    Shapes: m sends.
+
+    Attributes:
+        step: ``int64[m]``.
+        rows: Them, in ranks of one group.
+        period: Steps from one round to the next.
+        times: Rounds.
+        chunks: By which a round is further on than the last.
+    """
+
+    step: npt.NDArray[np.int64]
+    rows: Sends
+    period: int
+    times: int
+    chunks: int = 1
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
     """Who sends which chunk to whom, in which step.
@@ -123,6 +147,7 @@ class Schedule:
             are known to be.
         orbit: Gives the sends of one rank where all ranks of a group do alike; None: nothing is claimed.
         alike: Its parts where these do alike though ranks may not; None: nothing is claimed.
+        repeat: Its first round where all are like it; None: nothing is claimed.
     """
 
     collective: Collective
@@ -136,6 +161,7 @@ class Schedule:
     pattern: Callable[[int], Hashable] | None = None
     orbit: Callable[[], Orbit | None] | None = None
     alike: Alike | None = None
+    repeat: Repeat | None = None
     _ends: list[Floats] = field(default_factory=list)
 
     @property

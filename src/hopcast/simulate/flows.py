@@ -6,6 +6,7 @@ The first way that fits is taken:
   links, also with jitter and with ranks that are late or slow.
 - `symmetry`: besides, all links of a kind are alike. One rank's sends stand for all.
 - `parts`: ranks do not do alike, but channels do, each on a rail of its own. One stands for all.
+- `repeat`: many rounds of the same sends, each over one link that it may share.
 - `relay_steps`: sends never meet, but ranks do not do alike.
 - `walked`: every pair of a wrapped grid at once, more flows than can be listed.
 - `wave`: sends that wait for nothing, and end with the busiest link: two bounds meet, and no event is needed.
@@ -33,6 +34,7 @@ from .network import Longs, Problem
 from .noise import Noise
 from .parts import one_for_all
 from .ran import Ran
+from .repeat import passed as repeated
 from .stuck import explain
 
 MOST_CROSSINGS = 60_000_000  # of links, 16 bytes each in the engine and as much again on the way there
@@ -119,6 +121,9 @@ def simulate(
             found = _one_part(schedule, cluster, size, gamma, progress)
         if found is not None:
             return found
+        r = repeated(schedule, cluster, size, gamma, progress, uneven)
+        if r is not None:
+            return _brief(r.seconds, r.latency, r.load, 0, f"round after round: {r.sends:,} sends", r.sends)
         strewn = relay_steps.passed(schedule, cluster, size, gamma, progress, uneven)
         if strewn is not None:
             how = f"sends never meet: all {strewn.sends:,}, step by step"
