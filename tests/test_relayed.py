@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from foresting import FOREST, GIB, everyone, laid
 
+import hopcast as hc
 from hopcast.algorithms import _network, _relayed
 from hopcast.clusters import cluster
 from hopcast.graph.optimum import best_rate
@@ -131,3 +132,13 @@ def test_machines_whose_routes_are_enough_name_no_switch(text):
     assert not isinstance(found, str), found
     assert [w.direct for w in found] == [None]
     assert isinstance(_network.of(mine), _network.Wiring)
+
+
+@pytest.mark.parametrize("seed", [9, 11])
+def test_the_bound_does_not_count_switches_that_only_pass_on(seed):
+    asked = {"size": "1GiB", "price": "steps"}
+    names = "forest", "forest,trees=2", "forest,pieces=8"
+    found = {
+        hc.predict("all_reduce", even(seed), algorithm=name, **asked).rows[0]["bound_us"] for name in names
+    }
+    assert len(found) == 1

@@ -374,7 +374,7 @@ def _in_network(question: Question, made: Schedule) -> bool:
     """Whether switches reduce or multicast in it: whether any sends or receives by itself."""
     if question.schedule is None:
         # Of a forest switches only pass on, what comes in to one place.
-        return made.vertices > made.ranks and made.algorithm != "forest"
+        return made.vertices > made.ranks and made.algorithm.split(",")[0] != "forest"
     chips = question.cluster.topology.chips
     return question.cluster.topology.vertices > chips and any(
         max(int(rows.src.max(initial=0)), int(rows.dst.max(initial=0))) >= chips for rows in made.steps()

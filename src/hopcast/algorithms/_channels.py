@@ -76,13 +76,13 @@ def _moves(nodes: int, each: int, order: Ints) -> Ints:
     return moves
 
 
-def why_not(group: Group, channels: int) -> str | None:
-    """Why there are no such rings, or None."""
+def why_not(
+    group: Group, channels: int, what: str = "rings through nodes of several ranks, one"
+) -> str | None:
+    """Why there are no such rings, or what else is made for each NIC, or None."""
     levels = group.levels
     if len(levels) != 2 or not all(v.switched for v in levels) or min(v.ranks for v in levels) < 2:
-        return (
-            "channels= are rings through nodes of several ranks, one for each NIC of a node; there are none"
-        )
+        return f"channels= are {what} for each NIC of a node; there are none"
     if not 1 <= channels <= levels[1].ranks:
         return f"channels={channels}: a node of {levels[1].ranks} ranks has 1 to {levels[1].ranks}"
     return None

@@ -27,7 +27,7 @@ from hopcast.ir.collective import of
 from hopcast.ir.group import Group, Hint
 from hopcast.ir.schedule import COPY, REDUCE, Alike, Schedule, Sends, one_group, sends
 
-from . import _chunks, _rates, _turned, nvls
+from . import _channels, _chunks, _rates, _turned, nvls
 
 _MOST_SENDS = 1_000_000  # to follow in a second or two; of one channel where it stands for all
 Longs = npt.NDArray[np.int64]
@@ -159,14 +159,10 @@ def _when(parent: Longs, ready: int) -> tuple[Longs, Longs, Longs]:
 
 def why_not(group: Group, channels: int, inside: str) -> str | None:
     """Why there are no such trees, or None."""
-    levels = group.levels
-    if len(levels) != 2 or not all(v.switched for v in levels) or min(v.ranks for v in levels) < 2:
-        return (
-            "channels= are trees through nodes of several ranks, two for each NIC of a node; there are none"
-        )
-    if not 1 <= channels <= levels[1].ranks:
-        return f"channels={channels}: a node of {levels[1].ranks} ranks has 1 to {levels[1].ranks}"
-    return nvls.valid("all_gather", levels[1], Hint()) if inside == "nvls" else None
+    reason = _channels.why_not(group, channels, "trees through nodes of several ranks, two")
+    if reason or inside != "nvls":
+        return reason
+    return nvls.valid("all_gather", group.levels[1], Hint())
 
 
 def pieces(group: Group, size: float, channels: int, inside: str) -> int:
