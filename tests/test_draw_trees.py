@@ -38,7 +38,7 @@ TREES = (
     ("all_reduce", "torus:4x4", "multi_axis"),
     ("all_gather", "torus:4x4", "translated_tree"),
     ("all_gather", "mesh:4x4", "synthesized"),
-    ("all_reduce", "ring:8", "ring"),
+    ("all_gather", "ring:8", "ring"),
     ("reduce_scatter", "ring:8", "ring"),
     ("all_reduce", "switch:8", "double_tree"),
     ("broadcast", "switch:8", "binomial"),

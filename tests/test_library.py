@@ -4,15 +4,20 @@ Sources: [bound] price.bounds; [measured] stas00/ml-engineering, network/benchma
 [NCCL] src/graph/tuning.cc (which algorithms there are where).
 """
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from predicting import GIB, micros, predicted_row
 
 import hopcast as hc
+from hopcast import choose, machines
 from hopcast.algorithms import double_tree, get
 from hopcast.clusters import cluster
 from hopcast.ir.group import Hint
 from hopcast.ir.mesh import group, physical
 from hopcast.price import nccl
+from hopcast.verbs import ask
 
 KIB, MIB = 2.0**10, 2.0**20
 SIZES = (8, 64 * KIB, MIB, 16 * MIB, 256 * MIB, 8 * GIB)
@@ -36,6 +41,27 @@ def test_all_reduce_between_nodes_is_what_the_model_takes(name, nodes, size):
     ways = [MODEL[w] for w in ("ring", "tree")]
     best = min(micros("all_reduce", f"{name}:{nodes}", size, algorithm=a) for a in ways)
     assert row["bound_us"] * (1 - 1e-9) <= row["time_us"] <= 1.7 * best
+
+
+@pytest.mark.parametrize(
+    "collective", ["all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast"]
+)
+@pytest.mark.parametrize("name", [n for n in machines.names() if n != "fat-tree"])
+def test_what_is_taken_fits_where_a_link_is_ill(name, collective):
+    """Slow or dead, one way: of a link of each kind of the first GPU."""
+    whole = cluster(f"{name}:2").topology
+    healthy = choose.library(ask.question(collective, f"{name}:2", size="1GiB")[0])
+    out = np.flatnonzero((whole.src == 0) & (whole.bandwidth > 0))
+    for link in {int(whole.axis[i]): i for i in out}.values():
+        for kept in (0.5, 0.0):
+            rate = whole.bandwidth * np.where(np.arange(whole.links) == link, kept, 1)
+            where = replace(cluster(f"{name}:2"), topology=whole.with_links(rate))
+            asked, _ = ask.question(collective, where, size="1GiB")
+            found = choose.library(asked)
+            assert (found is None) == (healthy is None)
+            if found is not None:
+                hint = replace(asked.hint, options=found.options)
+                assert found.algorithm.valid(collective, asked.group, hint) is None
 
 
 # nccl-tests, 8 bytes, one process for each GPU, in place, microseconds: issue 309 of NVIDIA/nccl-tests (H100

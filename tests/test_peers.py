@@ -136,11 +136,14 @@ def test_flows_of_many_hops_that_share_links_take_the_time_that_simgrid_says(siz
     assert by_simgrid(made, where, size, tmp_path) == pytest.approx(ours, rel=SAME)
 
 
-@pytest.mark.parametrize("seed", [2, 3, 6])
-def test_a_whole_all_gather_of_large_parts_in_random_order_takes_the_time_that_simgrid_says(seed, tmp_path):
+@pytest.mark.parametrize("size", [64 * MIB, 1024 * MIB])
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_whole_all_gather_of_large_parts_in_random_order_takes_the_time_that_simgrid_says(
+    seed, size, tmp_path
+):
     made, where = in_random_order(8, "all_gather", seed)
-    ours = flows.simulate(made, where, 1024 * MIB).seconds
-    assert by_simgrid(made, where, 1024 * MIB, tmp_path) == pytest.approx(ours, rel=SAME)
+    ours = flows.simulate(made, where, size).seconds
+    assert by_simgrid(made, where, size, tmp_path) == pytest.approx(ours, rel=SAME)
 
 
 def test_simgrid_left_to_itself_gives_flows_over_fewer_links_more(tmp_path):

@@ -123,7 +123,8 @@ def library(question: Question) -> Choice | None:
     if found is None:
         return None
     choice = Choice(algorithms.get(found.algorithm), found.options, "library", found.why)
-    return choice if choice.algorithm.valid(name, group, question.hint) is None else None
+    hint = replace(question.hint, options=found.options)
+    return choice if choice.algorithm.valid(name, group, hint) is None else None
 
 
 def candidates(question: Question) -> list[Choice]:

@@ -114,6 +114,7 @@ def _between_nodes(question: Question) -> Habit:
         return _habit(rings)
     nvls = group.levels[-1].ability == "nvls"
     over_nvls = f"{trees},inside=nvls"
+    nvls = nvls and _fits(question, over_nvls)
     machine = _machine(question, nodes, each, nvls)
     if machine is None:
         return _least(question, (rings, trees, over_nvls) if nvls else (rings, trees))
@@ -176,6 +177,13 @@ def _least(question: Question, names: tuple[str, ...]) -> Habit:
         return _habit(names[0])
     said = ", ".join(f"{name} about {show_seconds(t)}" for name, t in known.items())
     return _habit(min(known, key=known.__getitem__), f"NCCL takes the fastest: {said}")
+
+
+def _fits(question: Question, name: str) -> bool:
+    """Whether an algorithm fits: where a link of a node is ill, its GPUs have no switch that adds for all."""
+    algorithm, options = algorithms.parse(name)
+    hint = replace(question.hint, options=options)
+    return algorithm.valid(question.collective, question.group, hint) is None
 
 
 def _habit(name: str, why: str = "") -> Habit:

@@ -91,7 +91,7 @@ def check_algorithm(
         caught = sum(_is_caught(made, columns, i) for i in range(count)) if mutate else 0
         cluster = _cluster_named(where.name)
         time = simulate(made, cluster, size).seconds
-        least = bounds.limit(cluster, made.collective, made.groups, size, made.share).seconds
+        least = bounds.limit(cluster, made.collective, made.groups, size, made.parts).seconds
         assert time >= least * (1 - 1e-9), f"{where.name}: {time} s is below the bound of {least} s"
         reports.append(Report(where.name, made.step_count, count, caught, least / time if time else 1.0))
     return reports

@@ -173,10 +173,10 @@ def parse(text: str) -> tuple[Algorithm, dict[str, str]]:
         key, _, value = item.partition("=")
         if not algorithm.options:
             raise InputError(f"{algorithm.name} takes no options; given: {item!r}")
-        key = pick(f"option of {algorithm.name}", key, algorithm.options)
+        key = pick("option", key, algorithm.options, of=algorithm.name)
         allowed = algorithm.options[key]
         if allowed:
-            value = pick(f"value of {key}", value, allowed)
+            value = pick("value", value, allowed, of=key)
         elif not value.isdecimal() or len(value) > 9 or not 1 <= int(value) <= MOST_ASKED:
             raise InputError(f"{key}={value!r}: it takes a whole number from 1 to {MOST_ASKED:,}")
         options[key] = value

@@ -1,80 +1,22 @@
 """Rings, tori and twisted tori as groups of displacements: every rank sees the same network around it.
 
-A displacement is numbered as the rank that rank 0 reaches by it. A generator is a displacement of one link;
-an axis of length 2 is one cable and has one generator, a longer one has two.
-
-Source: Camara et al. 2010, Twisted torus topologies for enhanced interconnection networks, IEEE TPDS 21(12),
-1765 (the lattice of a twisted torus).
+A generator is a displacement of one link; an axis of length 2 is one cable and has one generator, a longer
+one has two.
 """
 
 import functools
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hopcast.ir.group import Group
-from hopcast.ir.topology import AnyInts, Ints
-from hopcast.routing import twisted as lattice
+from hopcast.ir.lattice import Lattice
+from hopcast.ir.lattice import Longs as Longs
+from hopcast.ir.topology import Ints
 
-Longs = npt.NDArray[np.int64]
 
-
-@dataclass(frozen=True)
-class Torus:
-    """A torus whose axes all wrap (of length 2: are one cable), straight or twisted.
-
-    Attributes:
-        shape: Lengths.
-        twisted: Whether the wrap-arounds of its short axes lead to other lines.
-    """
-
-    shape: tuple[int, ...]
-    twisted: bool
-
-    @property
-    def ranks(self) -> int:
-        """Their number."""
-        return int(np.prod(self.shape))
-
-    def number(self, points: Longs) -> Longs:
-        """``int64[...]``: the rank at each integer point, ``points`` being ``int64[..., axes]``."""
-        if self.twisted:
-            return lattice.number(self.shape, points.reshape(-1, points.shape[-1])).reshape(points.shape[:-1])
-        return np.asarray(np.ravel_multi_index(tuple(np.moveaxis(points, -1, 0)), self.shape, mode="wrap"))
-
-    def points(self, ranks: AnyInts) -> Longs:
-        """``int64[..., axes]``: coordinates of ranks."""
-        return np.stack(np.unravel_index(ranks, self.shape), -1)
-
-    def add(self, one: AnyInts, other: AnyInts) -> Longs:
-        """The sum of displacements, or the rank at a displacement from a rank.
-
-        >>> Torus((4, 4, 8), True).add(np.array([96]), np.array([32])).tolist()
-        [4]
-        """
-        return self.number(self.points(one) + self.points(other))
-
-    def around(self, by: AnyInts) -> Ints:
-        """``int32[k, n]``: the rank at each of k displacements from every rank.
-
-        >>> Torus((2, 3), False).around(np.array([4])).tolist()
-        [[4, 5, 3, 1, 2, 0]]
-        """
-        if self.twisted:
-            return self.add(by[:, None], np.arange(self.ranks)).astype(np.int32)
-        points, d = self.points(by), len(self.shape)
-        found: Ints = np.zeros((len(points), *[1] * d), np.int32)
-        for a, n in enumerate(self.shape):  # one digit after another, so that all but the last are small
-            stride = int(np.prod(self.shape[a + 1 :]))
-            digit = ((points[:, a, None] + np.arange(n)) % n * stride).astype(np.int32)
-            found = found + digit.reshape(-1, *[n if b == a else 1 for b in range(d)])
-        return found.reshape(len(points), self.ranks)
-
-    def minus(self, one: AnyInts) -> Longs:
-        """The opposite displacements."""
-        return self.number(-self.points(one))
+class Torus(Lattice):
+    """A torus whose axes all wrap (of length 2: are one cable), straight or twisted."""
 
     @functools.cached_property
     def ways(self) -> Longs:
@@ -87,11 +29,6 @@ class Torus:
     def to(self) -> Longs:
         """``int64[generators, n]``: the rank one link from each rank."""
         return self.number(self.points(np.arange(self.ranks)) + self.ways[:, None])
-
-    @property
-    def moves(self) -> Ints:
-        """One hop up each axis, as `ir.schedule.Orbit` wants it."""
-        return np.asarray(self.to[self.ways.sum(1) > 0], np.int32)
 
     @property
     def diameter(self) -> int:
@@ -147,7 +84,7 @@ def of(group: Group) -> Torus | str:
 
 
 def is_twistable(shape: tuple[int, ...]) -> bool:
-    """Whether the lattice of `routing.twisted` is one of this shape."""
+    """Whether a twisted torus has this shape."""
     return len(shape) in (2, 3) and len(set(shape)) == 2 and max(shape) == 2 * min(shape) > 4
 
 

@@ -24,15 +24,15 @@ from . import _rates
 _WINDOW = 2
 
 
-def all_gather(group: Group, channels: int) -> Schedule:
-    """Parts of shards go round the rings."""
+def all_gather(group: Group, channels: int, way: int = 1) -> Schedule:
+    """Parts of shards go round the rings; ``way`` is -1 for all of them the other way round."""
     outer, inner = group.levels
     nodes, each = outer.ranks, inner.ranks
     n = nodes * each
     start = np.arange(channels) * each // channels  # where each ring enters node 0
     order = rings(nodes, each)
     place = order.reshape(nodes, each)
-    ring = np.stack([np.roll(place, -s, 1).ravel() for s in start])  # of each, its ranks in their order
+    ring = np.stack([np.roll(place, -s, 1).ravel() for s in start])[:, ::way]  # ranks in order
     # Sends of a rank in the order of how far within the node they are on their ring, alike on all ranks.
     far = np.tile(np.arange(n) % each, channels)
     turn = np.argsort(far, kind="stable")

@@ -1,6 +1,7 @@
 """One direction round a ring: every rank passes on what it last received.
 
-In step s rank r sends chunk r - s to rank r + 1. After n - 1 steps every chunk has been round. On a switch
+In step s rank r sends chunk r - s to rank r + 1. After n - 1 steps every chunk has been round. Sums go round
+the same way: in step s rank r sends chunk r - s - 1 on, with what it holds of it added. On a switch
 the ring is an order of the ranks; on a torus it is an axis that wraps. ``channels=8`` makes as many rings
 through nodes of GPUs, each by a NIC of its own (see `_channels`), as libraries do.
 
@@ -11,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hopcast.ir import algebra
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.orbits import shifts
@@ -26,16 +28,33 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards go round; all of them move in every step."""
     if "channels" in hint.options:
         return _channels.all_gather(group, int(hint.options["channels"]))
-    n = group.ranks
+    return once_round(group.ranks)
+
+
+def reduce_scatter(group: Group, hint: Hint) -> Schedule:
+    """Sums go round; the mirror image of copies that go the other way."""
+    if "channels" in hint.options:
+        return algebra.reverse(_channels.all_gather(group, int(hint.options["channels"]), -1))
+    return algebra.reverse(once_round(group.ranks, -1))
+
+
+def all_reduce(group: Group, hint: Hint) -> Schedule:
+    """Sums go round, then copies of them, the same way."""
+    return algebra.then(reduce_scatter(group, hint), all_gather(group, hint), "all_reduce")
+
+
+def once_round(n: int, way: int = 1) -> Schedule:
+    """The all_gather of n ranks; ``way`` is 1 to the next rank, -1 to the one before."""
     rank, turn = np.arange(n), (np.arange(2 * n) % n).astype(np.int32)
-    first = sends(rank, (rank + 1) % n, rank)
+    first = sends(rank, (rank + way) % n, rank)
 
     def make(i: int) -> Sends:
-        return replace(first, chunk=turn[n - i : 2 * n - i])
+        at = -way * i % n
+        return replace(first, chunk=turn[at : at + n])
 
     def orbit() -> Orbit:
         step = np.arange(n - 1)
-        out, into = sends(0, 1 % n, -step % n), sends(n - 1, 0, (-1 - step) % n)
+        out, into = sends(0, way % n, -way * step % n), sends(-way % n, 0, -way * (1 + step) % n)
         return Orbit(step, out, into, shifts((n,)))
 
     return Schedule(
@@ -72,12 +91,13 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
 
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
-    """(n - 1) (alpha + D / (n W)); None of several channels, which only flows can tell."""
+    """(n - 1) (alpha + D / (n W)), all_reduce twice that; None of several channels, which only flows can tell."""
     if "channels" in hint.options:
         return None
     a = long_axis(group)
     steps = group.ranks - 1
-    return Cost(steps * group.latency[a], steps * hint.size / (group.ranks * group.bandwidth[a]))
+    once = Cost(steps * group.latency[a], steps * hint.size / (group.ranks * group.bandwidth[a]))
+    return once.times(2) if collective == "all_reduce" else once
 
 
 def long_axis(group: Group) -> int:

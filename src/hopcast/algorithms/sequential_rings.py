@@ -25,9 +25,23 @@ SOURCE = "Chan et al. 2007, doi:10.1002/cpe.1206 (bucket algorithms, one axis af
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards go round along the last axis, blocks of them along the axes before it."""
+    return _rounds(group, 1)
+
+
+def reduce_scatter(group: Group, hint: Hint) -> Schedule:
+    """Sums go round along the first axis, then along those after it; the same way as copies."""
+    return algebra.reverse(_rounds(group, -1))
+
+
+def all_reduce(group: Group, hint: Hint) -> Schedule:
+    """Sums, then copies of them."""
+    return algebra.then(reduce_scatter(group, hint), all_gather(group, hint), "all_reduce")
+
+
+def _rounds(group: Group, way: int) -> Schedule:
     shape, whole = group.shape, of("all_gather", group.ranks)
     if max(shape) == group.ranks:
-        return ring.all_gather(group, hint)  # one axis after the other is one axis
+        return ring.once_round(group.ranks, way)  # one axis after the other is one axis
     at = np.stack(np.unravel_index(np.arange(group.ranks), shape), 1)
     phases = []
     for a in reversed(range(len(shape))):
@@ -37,7 +51,7 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
         start = np.flatnonzero(at[:, a] == 0)
         lines = (start[:, None] + np.arange(shape[a]) * block).astype(np.int32)
         base = (start // (block * shape[a]) * (block * shape[a])).astype(np.int32)
-        phases.append(algebra.over(ring.all_gather(group.line(a), hint), lines, base, block, whole))
+        phases.append(algebra.over(ring.once_round(shape[a], way), lines, base, block, whole))
     made = algebra.chain_steps(phases, whole)
     return orbits.claim(made, orbits.shifts(shape)) if 2 not in shape else made
 
@@ -63,4 +77,4 @@ def cost(collective: str, group: Group, hint: Hint) -> Cost:
     for a, n in enumerate(group.shape):
         share = math.prod(group.shape[a + 1 :]) / group.ranks
         total += Cost((n - 1) * group.latency[a], (n - 1) * hint.size * share / group.bandwidth[a])
-    return total
+    return total.times(2) if collective == "all_reduce" else total

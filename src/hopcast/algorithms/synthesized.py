@@ -17,9 +17,11 @@ are ceil(pieces (N - 1) / links into the poorest rank), which no schedule can be
 import functools
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 
+from hopcast.ir import algebra
 from hopcast.ir.collective import of
 from hopcast.ir.group import Group, Hint
 from hopcast.ir.schedule import Schedule, from_columns, one_group
@@ -42,7 +44,30 @@ _RETURNS, _FARTHEST = 60, 20  # times that steps are taken back, one at first an
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """The best schedule found."""
-    links, n = _links.of(group), group.ranks
+    return _searched(group, _links.of(group), hint)
+
+
+def reduce_scatter(group: Group, hint: Hint) -> Schedule:
+    """The mirror image of an all_gather over the links turned round."""
+    return algebra.reverse(_searched(group, _back(_links.of(group)), hint))
+
+
+def all_reduce(group: Group, hint: Hint) -> Schedule:
+    """Sums, then copies of them; of the same pieces, though one way may lack links that the other has."""
+    gather = all_gather(group, hint)
+    pieces = {"pieces": str(gather.chunks // group.ranks)}
+    scatter = reduce_scatter(group, replace(hint, options={**hint.options, **pieces}))
+    return algebra.then(scatter, gather, "all_reduce")
+
+
+def _back(links: Ints) -> Ints:
+    """The links turned round; as they are where each has its like: what was searched for serves again."""
+    back = np.ascontiguousarray(links[:, ::-1])
+    return links if set(map(tuple, links.tolist())) == set(map(tuple, back.tolist())) else back
+
+
+def _searched(group: Group, links: Ints, hint: Hint) -> Schedule:
+    n = group.ranks
     rate = max(group.bandwidth)
     whole = hint.size / (n * rate) if rate else 0.0
     asked = int(option(OPTIONS, hint, "pieces") or 0)

@@ -86,7 +86,7 @@ def trees(schedule: Schedule) -> list[Tree]:
             f"{schedule.collective.name} by {schedule.algorithm}: every chunk is sent once, so there are no "
             "trees; see its load or its steps"
         )
-    share = schedule.share if schedule.share is not None else np.full(schedule.chunks, 1 / schedule.chunks)
+    share = schedule.parts
     unit = math.gcd(*map(len, found.values()))
     alike = all(len(chunks) <= _MOST_ALIKE * unit for chunks in found.values())
     each = {key: len(chunks) // unit if alike else 1 for key, chunks in found.items()}

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir.collective import ALL
+from hopcast.ir.likewise import of_rank_0
 from hopcast.ir.schedule import COPY, MOST_ROWS, Schedule
 from hopcast.names import InputError
 
@@ -38,7 +39,8 @@ def check(schedule: Schedule, seed: int = 0) -> None:
     finds a lost, doubled or misplaced contribution; a wrong schedule passes with probability below 2**-60.
     Besides, no rank may send a chunk that it does not hold, and in one step no cell may be copied to twice.
 
-    Chunks never meet, so of chunks with the same sends, but for a renaming of ranks, one is followed for all.
+    Chunks never meet, so of chunks with the same sends, but for a renaming of ranks, one is followed for all;
+    where sends are made by moving those of rank 0 (`ir.likewise`), rank 0's chunks are.
     Where nothing is summed no values are needed: a chunk is one value, wherever it is. What neither proves is
     followed with tokens.
 
@@ -54,6 +56,7 @@ def check(schedule: Schedule, seed: int = 0) -> None:
     >>> group = Group((Axis("x", 4, True),), False, (1.0,), (0.0,), np.arange(4)[None])
     >>> check(get("ring").build("all_reduce", group, Hint()))
     """
+    schedule = of_rank_0(schedule) or schedule
     orbit = None if schedule.orbit is None else schedule.orbit()
     at_once = 0 if orbit is None else int(np.bincount(orbit.step).max(initial=0)) * schedule.groups.size
     if at_once > MOST_ROWS:

@@ -94,8 +94,7 @@ def beside(
     origin = np.concatenate([p.collective.origin for p in parts])
     goal = np.concatenate([p.collective.goal for p in parts])
     whole = Collective(head.name, head.ranks, origin, goal, head.root, head.shift)
-    own = [np.full(p.chunks, 1 / p.chunks) if p.share is None else p.share for p in parts]
-    cells: Floats | None = np.concatenate([w * s for w, s in zip(weight, own, strict=True)])
+    cells: Floats | None = np.concatenate([w * p.parts for w, p in zip(weight, parts, strict=True)])
     if cells is not None and np.all(cells == cells[0]):
         cells = None
 
@@ -312,10 +311,7 @@ def lay(schedule: Schedule, groups: Ints, vertices: int, hubs: Ints | None = Non
     stays = np.array_equal(where, np.arange(where.shape[1])[None])
 
     def make(i: int) -> Sends:
-        rows = schedule.make(i)
-        if stays:
-            return rows
-        times = len(groups)
+        rows, times = schedule.make(i), len(groups)
         return Sends(
             where[:, rows.src].ravel(),
             where[:, rows.dst].ravel(),
@@ -329,7 +325,7 @@ def lay(schedule: Schedule, groups: Ints, vertices: int, hubs: Ints | None = Non
         schedule,
         groups=np.ascontiguousarray(groups, np.int32),
         vertices=vertices,
-        make=make,
+        make=schedule.make if stays else make,
         pattern=schedule.pattern,
     )
 

@@ -2,6 +2,7 @@
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -81,39 +82,34 @@ class Collective:
         return f"Collective({self.name}, ranks={self.ranks}, chunks={self.chunks})"
 
 
-class EveryPair(Collective):
-    """all_to_all with chunk ``src * n + dst``: its n^2 rows are made when they are asked for.
+class Unlisted(Collective):
+    """A collective of pairs whose columns are made when they are asked for.
 
-    80 million of them on the largest pod, of which nothing that goes by symmetry needs one.
+    There are 80 million chunks and more on the largest pod, of which nothing that goes by symmetry needs one.
+    Who inherits from it gives ``chunks``, ``origin`` and ``goal``.
     """
 
-    def __new__(  # type: ignore[misc]
-        cls,
-        name: str,
-        ranks: int,
-        origin: Ints | None = None,
-        goal: Ints | None = None,
-        root: int = 0,
-        shift: int = 1,
-    ) -> "Collective":
+    def __new__(cls, *_: Any, **columns: Any) -> Any:
         """With columns, as `dataclasses.replace` calls it, it is an ordinary collective."""
-        if origin is None or goal is None:
-            return super().__new__(cls)
-        return Collective(name, ranks, origin, goal, root, shift)
+        return Collective(**columns) if "origin" in columns else super().__new__(cls)
 
     def __init__(self, name: str, ranks: int) -> None:
         for key, value in (("name", name), ("ranks", ranks), ("root", 0), ("shift", 1)):
             object.__setattr__(self, key, value)
 
     @property
-    def chunks(self) -> int:
-        """Number of chunks."""
-        return self.ranks * self.ranks
-
-    @property
     def reduces(self) -> bool:
         """Nothing is summed."""
         return False
+
+
+class EveryPair(Unlisted):
+    """all_to_all with chunk ``src * n + dst``."""
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return self.ranks * self.ranks
 
     @functools.cached_property
     def origin(self) -> Ints:

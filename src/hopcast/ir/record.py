@@ -52,7 +52,7 @@ def head(schedule: Schedule) -> Record:
     if plain is None or any(not np.array_equal(getattr(plain, k), v) for k, v in owners.items()):
         found |= {k: "all" if len(v) and np.all(v == ALL) else v for k, v in owners.items()}
     if schedule.share is not None:
-        found["share"] = schedule.share
+        found["share"] = schedule.parts
     return found
 
 

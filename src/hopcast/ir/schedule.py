@@ -141,7 +141,8 @@ class Schedule:
         vertices: Vertex numbers are below this.
         step_count: Number of steps.
         make: Step number to sends.
-        share: ``float64[chunks]``, the part of D that each chunk is, summing to 1; None: equal chunks.
+        share: ``float64[p]``, the part of D that each of the first p chunks is; those after them repeat
+            these, and all together are 1. Mostly p is the number of chunks. None: equal chunks.
         lanes: Lane numbers are below this.
         pattern: Step number to a key; steps with equal keys have the same src, dst and bytes. None: no two
             are known to be.
@@ -188,13 +189,19 @@ class Schedule:
             return rows.count.astype(np.float64) * (size / self.chunks)
         if not self._ends:
             self._ends.append(np.concatenate([[0.0], np.cumsum(self.share)]))
-        ends = self._ends[0]
-        last = rows.chunk + rows.count
-        part = (
-            ends[np.minimum(last, self.chunks)] - ends[rows.chunk] + ends[np.maximum(last - self.chunks, 0)]
-        )
+        ends, period = self._ends[0], len(self.share)
+        first = rows.chunk % period
+        times, last = np.divmod(first + rows.count, period)
+        part = times * ends[-1] + ends[last] - ends[first]
         # A difference of running sums loses digits; one chunk alone is known exactly.
-        return np.where(rows.count == 1, self.share[rows.chunk], part) * size
+        return np.where(rows.count == 1, self.share[first], part) * size
+
+    @property
+    def parts(self) -> Floats:
+        """``float64[chunks]``: the part of D that each chunk is."""
+        if self.share is None:
+            return np.full(self.chunks, 1 / max(self.chunks, 1))
+        return np.tile(self.share, self.chunks // max(len(self.share), 1))
 
     def columns(self) -> dict[str, npt.NDArray[np.int64]]:
         """All sends as columns: step, src, dst, chunk, count, op, lane.

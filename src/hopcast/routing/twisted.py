@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hopcast.ir.lattice import twisted as number
 from hopcast.ir.topology import Floats, Ints, Topology
 from hopcast.names import InputError
 
@@ -61,21 +62,6 @@ def vectors(shape: tuple[int, ...]) -> Vectors:
     keep = keep[np.argsort(reached[keep], kind="stable")]
     first = np.searchsorted(reached[keep], np.arange(len(least) + 1))
     return Vectors(first, hops[keep], _words(candidates[keep], int(least.max())))
-
-
-def number(shape: tuple[int, ...], points: Longs) -> Longs:
-    """``int64[p]``: the chip at each integer point, ``points`` being ``int64[p, d]`` of any size and sign.
-
-    >>> number((4, 4, 8), np.array([[4, 0, 0], [-1, 0, 0], [0, 4, 4]])).tolist()
-    [4, 100, 0]
-    """
-    lengths = np.array(shape)
-    short = lengths == min(shape)
-    turns = points // lengths
-    shift = turns[:, short].sum(1) * min(shape)
-    at = (points + np.where(short, 0, shift[:, None])) % lengths
-    strides = np.cumprod([1, *shape[:0:-1]])[::-1]
-    return np.asarray(at @ strides, np.int64)
 
 
 def _words(vector: Longs, longest: int) -> Longs:
