@@ -113,3 +113,15 @@ def test_more_bandwidth_on_any_links_never_costs_time_by_steps(where: Cluster, d
     more = Cluster(where.name, where.topology.with_links(faster), where.family, where.routing)
     was, now = (steps(laid, c, 2.0**20) for c in (where, more))
     assert now.latency + now.bandwidth <= (was.latency + was.bandwidth) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("collective", ["all_gather", "all_reduce"])
+def test_a_list_of_all_chips_as_they_are_numbered_costs_next_to_nothing(order, collective):
+    """Only what needs lines of a grid is lost; searches know the links and their rate."""
+    asked = (collective, "mesh:4x4", "--size", "64MiB", "--algorithm", "best")
+    plain, listed = (row(*asked, *more)["time_us"] for more in ((), ("--order", order(_numbers(16)))))
+    assert listed <= 1.01 * plain
+
+
+def _numbers(chips: int) -> str:
+    return " ".join(map(str, range(chips)))

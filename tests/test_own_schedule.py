@@ -107,3 +107,44 @@ def test_output_goes_to_what_a_link_names(tmp_path: Path) -> None:
     (tmp_path / "dir.svg").mkdir()
     assert run("draw", "ring:4", "-o", str(tmp_path / "dir.svg")).status == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dir.svg", "link.svg", "real.svg"]
+
+
+@pytest.mark.parametrize(
+    ("collective", "on", "algorithm", "elsewhere"),
+    [
+        ("all_reduce", "dgx-h100", "nvls", "dgx-h100,nvls=off"),
+        ("all_gather", "dgx-h100", "nvls", "dgx-a100"),
+        ("all_reduce", "dgx-h100:2", "sharp", "dgx-h100:2,sharp=off"),
+        ("all_reduce", "switch:8,sharp=on", "nvls", "switch:8"),
+    ],
+)
+def test_a_switch_adds_only_where_it_can(collective: str, on: str, algorithm: str, elsewhere: str) -> None:
+    s = hc.build(collective, on, algorithm=algorithm)
+    assert hc.predict(s, on, **MOST).rows[0]["time_us"] > 0
+    with pytest.raises(hc.InputError, match="do not; see"):
+        hc.predict(s, elsewhere, **MOST)
+
+
+def test_a_switch_that_passes_on_needs_no_ability() -> None:
+    """Chips of two nodes whose forest names switches, as it does where a switch joins chips with a cable."""
+    s = hc.build("all_gather", "dgx-h100:2,nvls=off", algorithm="forest")
+    assert hc.predict(s, "dgx-h100:2,nvls=off", **MOST).rows[0]["time_us"] > 0
+
+
+@pytest.mark.parametrize(
+    ("collective", "given", "right"),
+    [
+        ("broadcast", {"root": 3}, "its root is rank 5"),
+        ("all_gather", {"root": 3}, "it has no root"),
+        ("permute", {"shift": 2}, "it shifts by 3"),
+        ("all_gather", {"shift": 2}, "it shifts nothing"),
+    ],
+)
+def test_another_root_or_shift_than_the_schedules_is_refused(
+    collective: str, given: dict[str, int], right: str
+) -> None:
+    own = {"broadcast": {"root": 5}, "permute": {"shift": 3}}.get(collective, {})
+    s = hc.build(collective, "torus:4x4", algorithm="direct" if collective == "permute" else "auto", **own)
+    assert hc.predict(s, "torus:4x4", **own, **MOST).rows
+    with pytest.raises(hc.InputError, match=right):
+        hc.predict(s, "torus:4x4", **given, **MOST)

@@ -114,3 +114,19 @@ def test_what_has_no_such_trees_says_why(words: str, says: str) -> None:
     ran = run("predict", *words.split(), "--size", "1MiB")
     assert ran.status == 2
     assert says in ran.err
+
+
+@pytest.mark.parametrize("nodes", ["2", "32", "33", "40", "64,nodes=0-3+40"])
+def test_what_crosses_between_nodes_bounds_sums_made_in_them(nodes: str) -> None:
+    """Also where one node is alone in its unit, whose leaf switches only pass on."""
+    found = row(
+        "predict",
+        "all_reduce",
+        f"dgx-h100:{nodes}",
+        "--size",
+        "1GiB",
+        "--algorithm",
+        "double_tree,channels=8,inside=nvls",
+    )
+    many = cluster(f"dgx-h100:{nodes}").topology.chips // 8
+    assert found["bound_us"] == pytest.approx(2 * (many - 1) / many * 2**30 / (8 * 50e9) * 1e6)

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hopcast.names import InputError
+
 from .cluster import Cluster
 from .group import Group
+from .schedule import REDUCE, Schedule
 from .topology import Ints, Topology
 
 ABILITIES = ("nvls", "sharp")
@@ -28,6 +31,38 @@ def ability(cluster: Cluster, axis: int) -> str:
     axes = len(cluster.topology.axes)
     fits = ABILITIES if axes == 1 else ABILITIES[:1] if axis == axes - 1 else ABILITIES[1:]
     return next((w for w in fits if any(k.startswith(f"{w}.") for k in cluster.figures)), "")
+
+
+def refuse_unable(schedule: Schedule, cluster: Cluster) -> None:
+    """A switch adds, or sends on more than once what it has, only where the machine's switches can.
+
+    Args:
+        schedule: On vertices of the cluster.
+        cluster: Where it is to run.
+
+    Raises:
+        InputError: naming a switch that would have to.
+
+    Cost: O(sends), of steps that differ.
+    """
+    topology, seen = cluster.topology, set()
+    for i, rows in enumerate(schedule.steps()):
+        if schedule.key(i) in seen:
+            continue
+        seen.add(schedule.key(i))
+        adds = rows.dst[(rows.op == REDUCE) & (rows.dst >= topology.chips)]
+        out = rows.src >= topology.chips
+        sent = np.stack([rows.src[out], rows.chunk[out]], 1)
+        order = np.lexsort(sent.T)
+        again = np.flatnonzero((np.diff(sent[order], axis=0) == 0).all(1))
+        copies = sent[order[again], 0]
+        for switch, does in [(v, "add") for v in adds[:1]] + [(v, "copy") for v in copies[:1]]:
+            axis = int(topology.axis[topology.dst == switch].max())
+            if not ability(cluster, axis):
+                raise InputError(
+                    f"the schedule has {topology.place(int(switch))} {does} what passes in step {i}, and "
+                    f"switches of {cluster.name} there do not; see `hopcast list options` for nvls= and sharp="
+                )
 
 
 def trunk(topology: Topology, axis: int, groups: Ints) -> tuple[Ints, Ints] | None:

@@ -170,7 +170,11 @@ def partitions(task: Task, in_network: bool, summing: Ints | None = None) -> Fou
     if in_network and summing is not None:
         parted = candidate_partitions(task.network.topology)
         inside = (t for t in parted if np.all(t[summing] >= 0))
-        return worst_partition(task, inside, "no switch between them reduces")
+        only = np.arange(task.network.topology.vertices) < task.network.topology.chips
+        only[summing] = True
+        # A part without the switches that only pass on may have less that leads out of it.
+        both = itertools.chain.from_iterable((t, np.where(only, t, -1).astype(np.int32)) for t in inside)
+        return worst_partition(task, both, "no switch between them reduces")
     if not are_partitions_bounds(task, in_network):
         return worst_partition(task, ())
     tried = candidate_partitions(task.network.topology)

@@ -13,7 +13,7 @@ from hopcast.predict import Answer
 from hopcast.question import Question
 from hopcast.result import Result
 from hopcast.simulate.flows import Flows, simulate
-from hopcast.units import show_seconds, show_size
+from hopcast.units import show_both, show_seconds, show_size
 
 from . import ask
 
@@ -75,16 +75,17 @@ def result(
         )
     other, how = _second(question, where, beside)
     alone = [answer(question, algorithm, "flows"), answer(other, how, "flows")]
-    flows = _flows(alone)
-    ends = _ends(alone, flows)
+    flows = None if _is_apart(alone) else _flows(alone)
+    ends = [a.time for a in alone] if flows is None else _ends(alone, flows)
     rows = []
     for one, end in zip(alone, ends, strict=True):
         late = min(one.latency, end)
         now = replace(one, time=end, latency=late, bandwidth=end - late)
         rows.append({**now.row(), "findings": [], "alone_us": one.time * 1e6})
-    names = " beside ".join(f"{a.question.collective} of {show_size(a.question.size)}" for a in alone)
+    names = " beside ".join(f"{a.question.collective} of {show_both(a.question.size)}" for a in alone)
     title = f"{names} on {question.cluster.name}: links at their rated one-way bandwidth"
-    said = [*notes, _summary(alone, ends, flows)]
+    rough = [] if flows is None or not flows.note else [flows.note]
+    said = [*notes, *rough, _summary(alone, ends, flows)]
     inputs = {**_inputs(question), "with": _inputs(other)}
     return Result(rows, SHOWN, title, said, where.warnings, inputs, alone)
 
@@ -115,6 +116,14 @@ def _second(question: Question, where: ask.Place, text: str) -> tuple[Question, 
     return other, algorithm
 
 
+def _is_apart(alone: Sequence[Answer]) -> bool:
+    """Whether no link serves both, so that neither knows of the other."""
+    topology = alone[0].question.cluster.topology
+    loads = [a.load for a in alone if a.load is not None]
+    known = len(loads) == len(alone) and not topology.half_duplex
+    return known and not np.any((loads[0] > 0) & (loads[1] > 0))
+
+
 def _flows(alone: Sequence[Answer]) -> Flows:
     """Both schedules side by side, chunks and lanes of the second behind those of the first."""
     sizes = [a.question.size for a in alone]
@@ -128,11 +137,13 @@ def _ends(alone: Sequence[Answer], flows: Flows) -> list[float]:
     return [float(flows.end[mine].max(initial=0.0)) for mine in (first, ~first)]
 
 
-def _summary(alone: Sequence[Answer], ends: Sequence[float], flows: Flows) -> str:
+def _summary(alone: Sequence[Answer], ends: Sequence[float], flows: Flows | None) -> str:
     """Both at once beside one after the other, and the busiest link with what each sends over it."""
     topology = alone[0].question.cluster.topology
     apart = sum(a.time for a in alone)
     said = f"both at once {show_seconds(max(ends))}; one after the other {show_seconds(apart)}"
+    if flows is None:
+        return f"{said}; they share no link"
     used = np.flatnonzero(flows.load > 0)
     if not len(used):
         return said
