@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from predicting import GIB, predicted_row
 
+import hopcast as hc
 from hopcast.clusters import cluster
 from hopcast.ir.group import Group
 from hopcast.ir.mesh import group, logical, physical
@@ -98,3 +99,21 @@ def test_the_limit_knows_switches_that_reduce() -> None:
     assert least("all_reduce", "dgx-a100,latency=0", limit=True).seconds == pytest.approx(
         2 * 7 / 8 * GIB / 300e9
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "size"),
+    [
+        ("all_gather", "dgx-h100:8", "1GiB"),  # latency is hidden behind the other send under way
+        ("all_reduce", "dgx-h100:4", "64MiB"),
+        ("broadcast", "ring:8", "8MiB"),
+        ("all_to_all", "mesh:4x4", "1MiB"),
+        ("all_reduce", "mesh:4x4", "64MiB"),
+    ],
+)
+def test_the_part_that_bytes_take_is_never_below_the_bound(name: str, text: str, size: str) -> None:
+    """[bound] Of flows: what of the latency on the critical path is hidden is not counted as latency."""
+    row = hc.predict(name, text, size=size, algorithm="best", price="flows").rows[0]
+    free = hc.predict(name, f"{text},latency=0", size=size, algorithm="best", price="flows").rows[0]
+    assert row["bandwidth_us"] >= free["bound_us"] * (1 - 1e-9)
+    assert row["latency_us"] + row["bandwidth_us"] == pytest.approx(row["time_us"])

@@ -8,11 +8,11 @@ import numpy as np
 
 from . import names
 from .algorithms import Algorithm
-from .ir import algebra
+from .ir import algebra, hubs
 from .ir.collective import NAMES, PAIRS, Collective, busbw_factor, per_rank_size
 from .ir.group import Cost
 from .ir.schedule import Schedule
-from .ir.topology import Floats, Ints
+from .ir.topology import Floats, Topology
 from .names import InputError
 from .price import bounds, bounds_traffic
 from .price.bounds_traffic import Traffic
@@ -28,6 +28,7 @@ _FEWER = 500_000  # the same, where only findings look at the steps
 _FOLLOWED = 200_000  # the same, where ranks do not do alike and every send is likely to be followed anyway
 BY_STEPS = "price steps, a barrier after each step"
 _BEYOND = {"steps": BY_STEPS, "formula": "price formula, though it is not exact here"}
+_ROUGH = "trees share links, and rounding decides which of two sends ends first: times vary within 1%"
 _READ = 1_000_000  # sends read to find the switches among those that send and receive: 0.2 s
 _DETAILED = 20_000  # sends whose times are kept on request though a shortcut would do without: under 0.1 s
 
@@ -104,10 +105,10 @@ class Answer:
         load, topology = self.load, self.question.cluster.topology
         if load is None or not load.any():
             return "bandwidth"
-        busy = np.zeros(len(load))
-        np.divide(load, topology.bandwidth, out=busy, where=load > 0)
+        busy = _busy(load, topology)
         hottest = np.flatnonzero(busy >= busy.max() * (1 - 1e-9))
-        more = f" and {len(hottest) - 1} more links" if len(hottest) > 1 else ""
+        others = len(hottest) - 1
+        more = f" and {others} more link{'s' * (others > 1)}" if others else ""
         return (
             f"link {topology.link_name(int(hottest[0]))}{more}: busy {busy.max() / self.time:.0%} of the time"
         )
@@ -293,7 +294,10 @@ def time_of(
         flowed = simulate(
             *about, shortcut=shortcut, detail=_few(laid, question.detail), progress=question.progress
         )
-        time, latency = flowed.seconds, flowed.critical_latency()
+        time = flowed.seconds
+        # Waits of the critical path during which the busiest link works cost nothing.
+        busiest = float(_busy(flowed.load, cluster.topology).max(initial=0.0))
+        latency = min(flowed.critical_latency(), max(time - busiest, 0.0))
         parts = (latency, time - latency)
     else:
         stepped = _stepped(question, laid, _MANY)
@@ -308,12 +312,18 @@ def time_of(
 
 def beside_bounds(found: Timed) -> Answer:
     """The answer: beside its time the least that there could be, and what each link and step carries."""
-    flowed = found.flows
+    flowed, repeat = found.flows, found.made.repeat
+    rough = (_ROUGH,) if flowed is not None and repeat is not None and repeat.shares_links else ()
     return Answer(
         found.question, found.algorithm, found.source, found.price, found.latency, found.bandwidth,
         found.time, found.made, found.schedule, found.steps, flowed,
-        ((flowed.note,) if flowed is not None and flowed.note else ()) + found.notes,
+        ((flowed.note,) if flowed is not None and flowed.note else ()) + rough + found.notes,
     )  # fmt: skip
+
+
+def _busy(load: Floats, topology: Topology) -> Floats:
+    """Seconds that each link needs for its bytes."""
+    return np.divide(load, topology.bandwidth, out=np.zeros(len(load)), where=load > 0)
 
 
 def _stepped(question: Question, laid: Schedule, many: int) -> Steps | None:
@@ -366,7 +376,7 @@ def _bounds(
         links,
         in_network=in_network,
         share=share,
-        summing=_switches(question, laid) if in_network else None,
+        summing=hubs.used(laid, topology.chips, _READ) if in_network else None,
     )
 
 
@@ -379,20 +389,3 @@ def _in_network(question: Question, made: Schedule) -> bool:
     return question.cluster.topology.vertices > chips and any(
         max(int(rows.src.max(initial=0)), int(rows.dst.max(initial=0))) >= chips for rows in made.steps()
     )
-
-
-def _switches(question: Question, laid: Schedule) -> Ints | None:
-    """The switches that reduce or multicast in it; None where finding out takes reading too many sends."""
-    chips, count, seen = question.cluster.topology.chips, 0, set()
-    found = np.zeros(laid.vertices, bool)
-    for t, rows in enumerate(laid.steps()):
-        key = None if laid.pattern is None else laid.pattern(t)
-        if key is not None and key in seen:
-            continue
-        seen.add(key)
-        count += len(rows)
-        if count > _READ:
-            return None
-        found[rows.src] = found[rows.dst] = True
-    found[:chips] = False
-    return np.flatnonzero(found).astype(np.int32)

@@ -91,7 +91,7 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
 
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
-    """(n - 1) (alpha + D / (n W)), all_reduce twice that; None of several channels, which only flows can tell."""
+    """(n - 1) (alpha + D / (n W)), all_reduce twice that; None of several channels: flows can tell."""
     if "channels" in hint.options:
         return None
     a = long_axis(group)

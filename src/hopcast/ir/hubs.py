@@ -33,6 +33,21 @@ def ability(cluster: Cluster, axis: int) -> str:
     return next((w for w in fits if any(k.startswith(f"{w}.") for k in cluster.figures)), "")
 
 
+def used(schedule: Schedule, chips: int, most: int) -> Ints | None:
+    """The switches that send or receive by themselves; None where more than ``most`` sends would be read."""
+    found, seen, count = np.zeros(schedule.vertices, bool), set(), 0
+    for i, rows in enumerate(schedule.steps()):
+        if schedule.key(i) in seen:
+            continue
+        seen.add(schedule.key(i))
+        count += len(rows)
+        if count > most:
+            return None
+        found[rows.src] = found[rows.dst] = True
+    found[:chips] = False
+    return np.flatnonzero(found).astype(np.int32)
+
+
 def refuse_unable(schedule: Schedule, cluster: Cluster) -> None:
     """A switch adds, or sends on more than once what it has, only where the machine's switches can.
 
@@ -61,7 +76,7 @@ def refuse_unable(schedule: Schedule, cluster: Cluster) -> None:
             if not ability(cluster, axis):
                 raise InputError(
                     f"the schedule has {topology.place(int(switch))} {does} what passes in step {i}, and "
-                    f"switches of {cluster.name} there do not; see `hopcast list options` for nvls= and sharp="
+                    f"switches of {cluster.name} there do not; see nvls= and sharp= in `hopcast list options`"
                 )
 
 
@@ -88,8 +103,8 @@ def trunk(topology: Topology, axis: int, groups: Ints) -> tuple[Ints, Ints] | No
     >>> pod = cluster("fat-tree:4x2,leaf=4,spine=1,nics=2").topology
     >>> hubs, above = trunk(pod, 0, np.array([[0, 2, 4, 6], [1, 3, 5, 7]], np.int32))
     >>> [[pod.place(v) for v in row] for row in hubs.tolist()], above.tolist()
-    ([['unit 0 rail 0 leaf', 'unit 1 rail 0 leaf', '1 spines'],
-      ['unit 0 rail 1 leaf', 'unit 1 rail 1 leaf', '1 spines']], [4, 4, 5, 5, 6, 6, -1])
+    ([['unit 0 rail 0 leaf', 'unit 1 rail 0 leaf', '1 spine'],
+      ['unit 0 rail 1 leaf', 'unit 1 rail 1 leaf', '1 spine']], [4, 4, 5, 5, 6, 6, -1])
     """
     over = _uppers(topology, axis)
     found = [_climb(over, [int(v) for v in ranks]) for ranks in groups]

@@ -127,6 +127,13 @@ class Repeat:
     times: int
     chunks: int = 1
 
+    @property
+    def shares_links(self) -> bool:
+        """Whether several lanes lead from one rank to another; rounding then decides which ends first."""
+        pairs = np.stack([self.rows.src, self.rows.dst], 1).astype(np.int64)
+        lanes = np.concatenate([pairs, self.rows.lane[:, None]], 1)
+        return len(np.unique(lanes, axis=0)) > len(np.unique(pairs, axis=0))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
