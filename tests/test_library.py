@@ -64,6 +64,21 @@ def test_what_is_taken_fits_where_a_link_is_ill(name, collective):
                 assert found.algorithm.valid(collective, asked.group, hint) is None
 
 
+# Two nodes, microseconds of nccl-tests: slower than our trees and faster than rings could be. p4d.24xlarge, 4 NICs
+# of 100 Gb/s (https://github.com/NVIDIA/nccl/issues/527); two nodes of Snellius, 4 H100 each without NVSwitch.
+@pytest.mark.parametrize(
+    ("text", "size", "measured"),
+    [
+        ("dgx-a100:2,nics=4,nic=100Gb/s", GIB, 35_215),
+        ("dgx-h100:2,gpus=4,nics=4,nic=200Gb/s,nvls=off", 8 * GIB, 96_175),
+    ],
+)
+def test_trees_between_two_nodes_where_nics_are_slow(text, size, measured):
+    row = predicted_row("all_reduce", text, size)
+    assert row["algorithm"].startswith("double_tree,channels=")
+    assert row["time_us"] <= measured < micros("all_reduce", text, size, algorithm="ring,channels=4")
+
+
 # nccl-tests, 8 bytes, one process for each GPU, in place, microseconds: issue 309 of NVIDIA/nccl-tests (H100
 # on 2 and 4 nodes, 8 NICs of 400 Gb/s each), argonne-lcf/alcf-nccl-tests (2 DGX A100, a slow start)
 @pytest.mark.parametrize(

@@ -117,6 +117,22 @@ class Machine:
         return self.nics, next((s for s in of.speeds if s <= most), of.speeds[-1])
 
 
+    @property
+    def tree_speed(self) -> float:
+        """Of one channel of trees, GB/s: between two nodes a NIC carries half of what the chain inside does.
+
+        So the speed inside is raised, step by step, until it is twice that of the NIC or NVLink is full.
+        """
+        of, (_, speed) = _GENERATIONS[self.links, self.link], self.channels
+        raised = speed
+        if self.nodes == 2:
+            for faster in (s for s in reversed(of.speeds) if s > speed):
+                if raised >= 2 * speed or faster > of.links / self.nics:
+                    break
+                raised = faster
+        return raised
+
+
 def is_known(links: int, link: float) -> bool:
     """Whether there are figures for GPUs with so many NVLinks, of so many bytes/s one way each."""
     return (links, link) in _GENERATIONS
@@ -176,8 +192,8 @@ def _ring(machine: Machine, size: float, p: int) -> float:
 
 
 def _tree(machine: Machine, size: float, p: int) -> float:
-    of, (channels, speed), k = _GENERATIONS[machine.links, machine.link], machine.channels, _column(machine)
-    whole = min(0.92 * channels * speed, channels * of.tree[k])
+    of, (channels, _), k = _GENERATIONS[machine.links, machine.link], machine.channels, _column(machine)
+    whole = min(0.92 * channels * machine.tree_speed, channels * of.tree[k])
     busbw = (
         min(of.most[k], whole / 3.8),
         min(whole * 120 / 128, channels * of.tree128[k]),
