@@ -11,6 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$p; break; fi; done)
 EXTRAS ?= dev
 JOBS ?= 2
+TESTS ?=
 PY := .venv/bin/python
 STAMP := .venv/.setup-$(EXTRAS)
 PIP := $(PY) -m pip --quiet --quiet --disable-pip-version-check --no-input
@@ -21,7 +22,7 @@ help:
 	@echo "make setup    .venv with hopcast and the tools"
 	@echo "make browser  what the tests of the explorer's page need besides chromium and node"
 	@echo "make demo     one tour of what hopcast does"
-	@echo "make quick    lint and the fast tests, under 10 s: before every commit"
+	@echo "make quick    lint and the fast tests, some minutes; TESTS=tests/test_every_chip.py for a few of them"
 	@echo "make test     lint, types, all tests and doctests: what CI runs"
 	@echo "make lint     ruff check, ruff format --check, mypy"
 	@echo "make docs     regenerate the generated pages, fail if they were stale, build out/docs"
@@ -58,7 +59,7 @@ test: lint
 	@$(PY) -m pytest -q -rs -n $(JOBS)
 
 quick: lint
-	@$(PY) -m pytest -q -rs -n $(JOBS) -m "not slow and not browser"
+	@$(PY) -m pytest -q -rs -n $(JOBS) -m "not slow and not browser" $(TESTS)
 
 docs: setup .venv/.docs
 	@$(PY) docs/generate.py

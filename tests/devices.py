@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 
+from hopcast.dtypes import itemsize
 from hopcast.ir.resharding import senders
 from hopcast.ir.sharding import Sharding
-from hopcast.units import itemsize
 
 Devices = dict[tuple[int, ...], np.ndarray]
 

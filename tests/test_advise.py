@@ -33,6 +33,19 @@ def test_slices_of_128_chips_ranked() -> None:
         assert 0 < r["efficiency"] <= 1
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "by"),
+    [
+        ("best", "the fastest schedule known (--algorithm auto: by what XLA runs)"),
+        ("auto", "what XLA runs"),
+        ("multi_axis", "multi_axis"),
+    ],
+)
+def test_the_header_says_what_slices_are_ranked_by(algorithm: str, by: str) -> None:
+    ran = run("advise", "all_gather", *shlex.split(f"--chips 4 --on v5e --size 1GiB --algorithm {algorithm}"))
+    assert f"over 4 chips, ranked by {by}: ideal" in " ".join(ran.out.split()), ran
+
+
 @pytest.mark.slow
 def test_best_on_8x16_reaches_nine_tenths_of_the_bound_by_flows() -> None:
     (one,) = advise("all_gather --chips 128 --on v5e --size 1GiB")
@@ -191,7 +204,7 @@ def test_a_generation_without_such_a_slice_is_said_beside_those_with() -> None:
         ("fetch --chips 16 --on v5e --size 1MiB", "no collective 'fetch'"),
         ("all_gather --chips 16 --on v5e --size 1MiB --over x", "write --mesh data=16,model=4 as well"),
         ("all_gather --chips 16 --on v5e --size 1MiB --mesh a=4,b=8", "mesh a=4,b=8 has 32 ranks"),
-        ("all_gather --chips 16 --on v5e --size 1MiB --mesh a=4,b=4 --over c", "no axis of v5e:4x4 'c'"),
+        ("all_gather --chips 16 --on v5e --size 1MiB --mesh a=4,b=4 --over c", "v5e:4x4 has no axis 'c'"),
         ("all_gather --chips 16 --on v5e --size 1MiB --mesh a=4,b", "write names and lengths"),
     ],
 )

@@ -9,7 +9,7 @@ from atlas_figures import FIGURES, each_figure, picture
 from cli import run
 from pictures import box_of, check_picture, word_boxes
 
-from hopcast.atlas import Figure, every
+from hopcast.atlas import Figure, every, site
 from hopcast.draw.boxes import Box, width
 from hopcast.draw.geometry import passes
 from hopcast.names import InputError
@@ -63,6 +63,19 @@ def test_all_figures_of_the_article_are_there_by_number() -> None:
 @each_figure
 def test_words_of_a_figure_are_apart_and_on_the_page(name: str) -> None:
     check_picture(picture(name).svg)
+
+
+def test_what_a_narrow_screen_cuts_stands_below_the_picture(tmp_path: Path) -> None:
+    site.atlas(tmp_path / "site", only="ring,rails", live=False)
+    page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    for name in ("ring", "rails"):
+        svg = (tmp_path / "site" / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        said = svg.partition("<desc>")[2].partition("</desc>")[0]
+        below = (
+            page.partition(f'<figure id="{name}">')[2].partition('<p class="said"')[2].partition("</p>")[0]
+        )
+        assert len(said) > 20
+        assert said in below
 
 
 def test_a_number_wider_than_its_box_is_noticed() -> None:

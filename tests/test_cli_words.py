@@ -5,6 +5,7 @@ import re
 import shlex
 import typing
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,13 +59,23 @@ def test_a_command_alone_says_what_is_missing_and_shows_an_example(command: str)
     assert shown(line) in _shell.examples(command)
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_usage_has_brackets_round_what_may_be_left_out_and_nothing_else(command: str) -> None:
+    usage, *_ = run(command, "--help").out.splitlines()
+    told = [i.metavar for _, i in parameters(command).values() if isinstance(i, typer.models.ArgumentInfo)]
+    assert usage == " ".join(["Usage: hopcast", command, *map(str, told), "[OPTIONS]"])
+    needed = [name for name in told if not str(name).startswith("[")]
+    assert all(re.fullmatch(r"\[?[A-Z>-]+\]?", str(name)) for name in told)
+    if needed:
+        assert "missing" in refused(command)
+
+
 @pytest.mark.parametrize("command", ASKED)
 def test_a_word_too_many_is_named(command: str) -> None:
     words = shlex.split(_shell.examples(command)[-1])[1:]
     line = refused(*words, "and", "more")
-    assert re.match(r"'(and )?more' is too much; as in: ", line) or "'and' is" in line or "twice" in line, (
-        line
-    )
+    told = re.match(rf"'(and )?more' is too much: {command} takes .*; as in: ", line)
+    assert told or "'and' is" in line or "twice" in line, line
 
 
 OPTIONS = [
@@ -137,6 +148,16 @@ REFUSED = [
     ("show dgx-h100:2,ecmp=hash", "did you mean routing=ecmp?"),
     ("show dgx-h100:2,routing=hash", "there is: spread, ecmp"),
     ("show dgx-h100:2,colour=red", "there is: gpus, nics,"),
+    ("show v5e:4x4 v5e:8x8", "'v5e:8x8' is too much: show takes CLUSTER; as in: hopcast show"),
+    ("predict all_gather v5e:4x4 --size 1M --over w", "v5e:4x4 has no axis 'w'; there is: x, y"),
+    ("predict all_gather v5e:4x4 --size 1M --root 99", "all_gather has no root; broadcast,"),
+    ("predict all_gather v5e:4x4 --size 1M --root 0,1", "all_gather has no root; broadcast,"),
+    ("predict all_gather ring:8 --size 1M --algorithm ring,way=up", "ring has no option 'way'; there is"),
+    ("route v5e:4x4 rank 0,0", "or a rank, in quotes: 'rank 5'"),
+    ("reshard 'f32[i_x,j] -> f32[i,k]' v5e:4x4", "both sides must have the same dims in the same order"),
+    ("reshard 'f32[i_x,j] -> bf16[i,j]' v5e:4x4", "changes f32 into bf16"),
+    ("simulate all_gather ring:4 --size 1M -o t.xyz", "-o 't.xyz': a trace is written as .json"),
+    ("draw all_gather ring:8 --sweep 1K 1M --per-rank", "--per-rank: sizes of --sweep are nccl-tests'"),
     ("atlas --ranks x", "--ranks 'x': write a whole number"),
     ("sweep all_reduce ring:8 -f x", "-f 'x': write a number"),
     (
@@ -149,6 +170,30 @@ REFUSED = [
 @pytest.mark.parametrize(("words", "says"), REFUSED, ids=[w for w, _ in REFUSED])
 def test_what_cannot_be_is_refused_with_what_can(words: str, says: str) -> None:
     assert says in refused(*shlex.split(words))
+
+
+def test_a_size_that_nobody_gave_is_told(tmp_path: Path) -> None:
+    words = ("explore", "all_gather", "ring:4", "-o", str(tmp_path / "x.html"))
+    assert "all times are for 1MiB" in run(*words).err
+    assert "all times" not in run(*words, "--size", "1MiB").err
+
+
+def test_explore_takes_the_nodes_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "nodes").write_text("0-1 3\n")
+    page = tmp_path / "x.html"
+    ran = run(
+        "explore", "all_gather", "dgx-h100:8,gpus=2", "--nodes", str(tmp_path / "nodes"), "-o", str(page)
+    )
+    assert ran.status == 0, ran.err
+    assert "dgx-h100:8,gpus=2,nodes=0-1+3" in page.read_text()
+
+
+@pytest.mark.parametrize("command", ["draw --load", "draw --cut", "check"])
+def test_a_size_per_rank_is_that_of_all_ranks_together(command: str) -> None:
+    words = shlex.split(f"{command} all_to_all torus:4x4 --size")
+    each, whole, part = (run(*words, *w).out for w in (("1M", "--per-rank"), ("16M",), ("1M",)))
+    assert each == whole
+    assert (each == part) == (command == "check")  # which says no size
 
 
 UNKNOWN = [

@@ -62,7 +62,7 @@ def test_the_example_of_an_option_has_it_and_works(option: Option) -> None:
 def test_an_option_that_nobody_documents_is_refused_with_those_that_are(kind: str, family: str) -> None:
     text = f"{family}:{shape(kind, family, '')}"
     said = one_line_error(cluster, f"{text},colour=red")
-    assert said == f"no option of {text!r} 'colour'; there is: {', '.join(names(kind))}"
+    assert said == f"{text} has no option 'colour'; there is: {', '.join(names(kind))}"
 
 
 def test_families_that_an_option_names_exist() -> None:

@@ -232,7 +232,7 @@ def test_a_broken_cable_is_broken_for_both_cores() -> None:
         ("7x:2x2x1,core_bandwidth=1GB/s", "add ranks=cores"),
         ("7x:2x2x1,ranks=chips,core_latency=1us", "add ranks=cores"),
         ("7x:2x2x1,ranks=cores,core_bandwidth=1GiB/h", "core_bandwidth=1GiB/h"),
-        ("torus:4x4,ranks=cores", "no option of 'torus:4x4' 'ranks'"),
+        ("torus:4x4,ranks=cores", "torus:4x4 has no option 'ranks'"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(text: str, said: str) -> None:

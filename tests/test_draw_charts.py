@@ -1,12 +1,13 @@
 """Loads of tiers of switches, crossings of curves, and tools over ranks."""
 
+import math
 import re
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from pictures import check_picture, cluster, of_class, word_boxes, words
+from pictures import box_of, check_picture, cluster, of_class, word_boxes, words
 
 from hopcast import clusters
 from hopcast.atlas import figure
@@ -140,6 +141,7 @@ def measured() -> dict[str, Any]:
         "date": "2026-11-29",
         "machine": {"cores": 2, "cpu": "a machine", "memory_GiB": 7.5},
         "versions": {"hopcast": "0.1", "two": None},
+        "options": {"limit_s": 20},
         "rows": [*rows, {"section": "table", "tool": "hopcast", "ranks": 8, "cpu_s": 1.0}],
     }
 
@@ -155,6 +157,41 @@ def test_a_chart_over_ranks_has_a_curve_for_each_tool_and_a_cross_where_one_stop
     assert dots == {1: 8, 2: 8, 3: 6}
     crosses = [p for p in of_class(picture, "path", "s3") if p.get("stroke-width") == "2.2"]
     assert len(crosses) == 2 * 2
+    assert said.count("stopped at 20 s") == 2
+
+
+def test_a_cross_stands_at_the_limit_of_seconds_on_the_scale_of_the_curves() -> None:
+    picture = scaling_svg(measured())
+    at = {said: (b.top + b.bottom) / 2 for said, b in word_boxes(picture) if said in ("1 s", "10 s")}
+    limits = {float(str(p.get("d")).split()[-1]) for p in of_class(picture, "path", "dead")}
+    ends = [re.findall(r"-?[0-9.]+", str(p.get("d"))) for p in of_class(picture, "path", "d3")]
+    crosses = {float(end[-1]) for end in ends}
+    assert crosses == limits
+    right = at["10 s"] + (at["10 s"] - at["1 s"]) * math.log10(20 / 10)
+    assert min(crosses) == pytest.approx(right, abs=1.5)  # half a line of text
+
+
+def test_tools_that_are_stopped_at_the_same_size_have_a_cross_each() -> None:
+    rows = [
+        r | ({"cpu_s": None} if r["ranks"] == 1024 and r["tool"] == "one" else {}) for r in measured()["rows"]
+    ]
+    picture = scaling_svg(measured() | {"rows": rows})
+    check_picture(picture)
+    ends = [
+        re.findall(r"-?[0-9.]+", str(p.get("d"))) for k in "23" for p in of_class(picture, "path", f"d{k}")
+    ]
+    assert len(ends) == len({(end[-2], end[-1]) for end in ends}) == 4
+
+
+def test_without_a_known_limit_a_cross_stands_on_the_upper_edge() -> None:
+    given = measured()
+    del given["options"]
+    picture = scaling_svg(given)
+    check_picture(picture)
+    assert not of_class(picture, "path", "dead")
+    tops = {box_of(r).top for r in of_class(picture, "rect", "panel")}
+    ends = [re.findall(r"-?[0-9.]+", str(p.get("d"))) for p in of_class(picture, "path", "d3")]
+    assert {float(end[-1]) for end in ends} == tops
 
 
 def test_one_scale_serves_all_panels_of_a_chart_over_ranks() -> None:

@@ -9,6 +9,7 @@ import pytest
 from cli import run
 from pictures import check_picture, cluster, of_class, words
 
+import hopcast as hc
 from hopcast import clusters
 from hopcast.atlas import Picture, figure
 from hopcast.choose import answer
@@ -196,11 +197,28 @@ def test_numbers_of_the_figures_follow_from_the_network(name: str, key: str, val
     assert fact(name, key) == pytest.approx(value, rel=1e-6)
 
 
-def test_trees_pay_from_some_megabytes_on() -> None:
-    assert fact("trees_crossover", "gain.least") < 1 < fact("trees_crossover", "gain.last")
-    assert 2**18 < fact("trees_crossover", "crossing") < 2**24
-    assert fact("trees_crossover", "gain.last") <= 1.5 * (1 + 1e-3)
-    assert "overtake" in " ".join(words(drawn("trees_crossover").svg))
+@pytest.mark.parametrize("on", ["mesh:4x4", "mesh:2x4", "chain:4"])
+def test_where_trees_pay_is_what_flows_say(on: str) -> None:
+    """A size from which on they pay is marked only if they never pay below it."""
+    f = figure("trees_crossover")
+    made = f.picture(f.given(on=on))
+    sizes = [2.0**k for k in range(16, 32)]
+    times = [
+        [hc.predict("all_reduce", on, size=s, algorithm=a, price="flows").rows[0]["time_us"] for s in sizes]
+        for a in ("tree_packing", "multi_axis,lockstep=on")
+    ]
+    gain = [float(other / trees) for trees, other in zip(*times, strict=True)]
+    assert made.facts["gain.least"] == pytest.approx(min(gain))
+    assert made.facts["gain.last"] == pytest.approx(gain[-1])
+    faster = [g > 1 for g in gain]
+    assert ("crossing" in made.facts) == (faster == sorted(faster) and not faster[0] and faster[-1])
+    said = " ".join(words(made.svg))
+    assert ("Trees take less time at every size" in said) == all(faster)
+    assert ("Trees take less time, but not" in said) == (not all(faster) and any(faster) and faster != sorted(faster))
+
+
+def test_trees_gain_what_the_bounds_allow() -> None:
+    assert 1 < fact("trees_crossover", "gain.last") <= 1.5 * (1 + 1e-3)
 
 
 OTHER = (

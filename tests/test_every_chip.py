@@ -3,13 +3,16 @@
 import datetime
 import math
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import pytest
+from cli import rows, run
 
 from hopcast import chips, units
 from hopcast.ir.cluster import Figure
 from hopcast.names import InputError
+from hopcast.verbs.chip import chip
 
 NAMES = chips.names()
 every_chip = pytest.mark.parametrize("name", NAMES)
@@ -20,7 +23,15 @@ SAID = {"source": "here", "seen": "2026-11-29", "trust": "A"}
 GOOD: dict[str, Any] = {
     "title": "T",
     "library": "xla",
-    "ici": {"bandwidth": {"value": "45GB/s", **SAID}},
+    "ici": {
+        "bandwidth": {"value": "45GB/s", **SAID},
+        "latency": {"value": "1us", **SAID},
+        "links": {"value": 4, **SAID},
+    },
+    "cores": {"value": 1, **SAID},
+    "devices": {"value": 1, **SAID},
+    "host": {"chips": {"value": 4, **SAID}},
+    "vm": {"chips": {"value": 4, **SAID}},
     "slice": {
         "axes": 2, "wraps_at": 16, "shapes": ["4x4"], "counts": "chips", **SAID,
     },
@@ -111,7 +122,7 @@ def test_names_and_aliases_find_the_same_chip() -> None:
 def test_an_unknown_chip_names_the_nearest() -> None:
     with pytest.raises(InputError, match=r"no chip 'v5x'; did you mean v5\w\? there is: .*v5e.*v6e"):
         chips.load("v5x")
-    with pytest.raises(InputError, match=r"no figure of 8i 'ici.bandwidth'"):
+    with pytest.raises(InputError, match=r"8i has no figure 'ici.bandwidth'"):
         chips.load("8i").figure("ici.bandwidth")
 
 
@@ -180,8 +191,7 @@ def test_bf16_peak_of_v5e_fits_its_matrix_units() -> None:
 
 def changed(path: str, value: Any) -> Mapping[str, Any]:
     """GOOD with one entry replaced, or removed where value is None."""
-    copy = {k: dict(v) if isinstance(v, dict) else v for k, v in GOOD.items()}
-    copy["ici"] = {"bandwidth": dict(GOOD["ici"]["bandwidth"])}
+    copy = deepcopy(GOOD)
     *way, last = path.split(".")
     table = copy
     for step in way:
@@ -194,7 +204,7 @@ def changed(path: str, value: Any) -> Mapping[str, Any]:
 
 
 def test_a_good_file_is_read() -> None:
-    chip = chips.parse("mine", GOOD)
+    chip = chips.parse("chips/mine.toml", GOOD)
     assert chip.figure("ici.bandwidth") == Figure(45e9, "here", "2026-11-29", "A")
     assert chip.slices is not None
     assert chip.slices.shapes == ((4, 4),)
@@ -215,29 +225,58 @@ def test_a_good_file_is_read() -> None:
         ("ici.bandwidth.other", ["50GB/s"], r"ici\.bandwidth\.other: '50GB/s' must be a value and in"),
         ("ici.latency", "1us", r"ici\.latency: '1us' is no figure"),
 
-        ("links", {"value": -1, **SAID}, "links: -1 must be above 0"),
-        ("links", {"value": [1], **SAID}, "links: "),
+        ("ici.links", {"value": -1, **SAID}, r"ici\.links: -1 must be above 0"),
+        ("ici.links", {"value": [1], **SAID}, r"ici\.links: "),
+        ("icl", {"latency": {"value": "1us", **SAID}}, "has no section 'icl'; .*there is: .*ici"),
 
         ("pod", {"shape": {"value": "4y4", **SAID}}, r"pod\.shape: '4y4' is not a shape"),
         ("slice.shapes", ["4by4"], r"slice\.shapes: '4by4' is not a shape"),
         ("slice.shapes", ["4x4x4"], r"slice\.shapes: every shape must have 2 axes"),
         ("slice.wraps_at", "16", r"slice\.wraps_at: '16' must be a whole number"),
         ("slice.wraps_at", 0, "needs either wraps_at or cube"),
-        ("slice.wrap_at", 16, r"no key in chips/mine\.toml: slice 'wrap_at'; did you mean wraps_at"),
+        ("slice.wrap_at", 16, r"chips/mine\.toml: slice has no key 'wrap_at'; did you mean wraps_at"),
         ("slice.counts", "dies", r"slice\.counts: 'dies' must be chips or cores"),
         ("slice.axes", None, r"slice\.axes: is missing"),
+        ("ici", {"bandwidth": {"value": "45GB/s", **SAID}}, r"ici\.latency, ici\.links: are missing; "),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_refused_with_its_key(path: str, value: Any, says: str) -> None:
     with pytest.raises(InputError, match=says) as caught:
-        chips.parse("mine", changed(path, value))
+        chips.parse("chips/mine.toml", changed(path, value))
+    assert str(caught.value).startswith("chips/mine.toml")
     assert "\n" not in str(caught.value)
-    assert "mine" in str(caught.value)
+
+
+@pytest.mark.parametrize("key", chips.NEEDED)
+def test_a_figure_that_slices_need_is_asked_for(key: str) -> None:
+    with pytest.raises(InputError, match=rf"^chips/mine\.toml: {key}: is missing; \[slice\] needs it$"):
+        chips.parse("chips/mine.toml", changed(key, None))
+
+
+def test_a_chip_of_needed_figures_alone_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else is needed: a slice of it is built, counted, priced and shown."""
+    shapes = ["x".join(map(str, s)) for s in chips.load("v5e").slices.shapes]  # others remember them
+    one = chips.parse("chips/v5e.toml", changed("slice.shapes", shapes))
+    assert set(one.figures) == set(chips.NEEDED)
+    monkeypatch.setattr(chips, "load", lambda _: one)
+    for words in (
+        "show v5e:4x4", "show v5e", "predict all_gather v5e:4x4 --size 1MiB", "bisect v5e:4x4",
+        "advise all_gather --chips 16 --on v5e --size 1MiB", "matmul bf16[8,8_x]@bf16[8_x,8] v5e:4x4",
+    ):  # fmt: skip
+        ran = run(*words.split())
+        assert ran.status == 0, ran.err
+    assert rows("show", "v5e:4x4")[0]["hop_latency_us"] == 1.0
+
+
+def test_shapes_are_shown_as_shapes() -> None:
+    for name in NAMES:
+        said = {row["figure"]: row["value"] for row in chip(name).rows}
+        for key, lengths in chips.load(name).shapes.items():
+            assert said[key] == "x".join(map(str, lengths))
+    assert "mxu.shape                  128x128 " in run("show", "v5e:4x4").out
 
 
 def test_a_chip_without_a_torus_is_shown_as_facts() -> None:
-    from cli import rows
-
     facts = {row["figure"]: row["value"] for row in rows("show", "8i")}
     assert (facts["pod.groups"], facts["group.blocks"], facts["block.chips"]) == (36, 8, 4)
     assert facts["pod.diameter"] == 7

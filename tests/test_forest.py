@@ -166,10 +166,17 @@ def test_where_routes_do_not_allow_the_optimum_sends_name_switches(text):
 
 
 @pytest.mark.parametrize("text", TOO_FAR)
-def test_where_too_little_of_the_optimum_is_reached_it_refuses_and_says_how_much(text):
-    mine = everyone(cluster(text))
+def test_where_packed_trees_reach_too_little_they_are_refused_and_rounds_are_not(text):
+    where = cluster(text)
+    mine = everyone(where)
     assert 0.8 <= _ground.of(wired(mine), False, 0).kept < 0.9
-    assert "% of the optimum" in str(FOREST.valid("all_gather", mine, Hint(GIB)))
+    packed = Hint(GIB, options={"pieces": "8"})
+    assert "% of the optimum" in str(FOREST.valid("all_gather", mine, packed))
+    assert FOREST.valid("all_gather", mine, Hint(GIB)) is None
+    schedule = laid("all_gather", where, mine)
+    check(schedule)
+    least = GIB / best_rate(where.topology, mine.all_groups[0]).algbw
+    assert least <= simulate(schedule, where, GIB, detail=False).seconds <= least / 0.8
 
 
 @pytest.mark.parametrize("collective", ["all_gather", "reduce_scatter", "all_reduce"])
@@ -235,21 +242,50 @@ def test_a_slow_link_is_used_for_what_it_carries():
     assert hc.predict("all_gather", "mesh:4x4,bandwidth=45GB/s", **asked).rows[0]["algorithm"] == "forest"
 
 
-@pytest.mark.parametrize(("text", "slack"), [("dgx-h100:4", 0.75), ("mi300x:2", 0.9)])
-def test_a_dead_nic_costs_what_it_must_and_not_what_it_costs_rings(text, slack):
+# GPUs of which one has no NIC: of the exact optimum, in steps and flows, at 1 GiB and with enough to send.
+DEAD_NIC = {"dgx-h100:2": (0.98, 0.975), "dgx-h100:4": (0.95, 0.975), "mi300x:2": (0.97, 0.96)}
+
+
+def lame(text: str, part: float) -> tuple[Cluster, np.ndarray]:
+    """A cluster whose first GPU has so much of its NIC left, and the links of that."""
     whole = cluster(text)
     ends = whole.topology.src, whole.topology.dst
     nic = np.flatnonzero((whole.topology.axis == 0) & ((ends[0] == 0) | (ends[1] == 0)))
-    where = slowed(whole, nic.tolist(), 0.0)
+    return slowed(whole, nic.tolist(), part), nic
+
+
+@pytest.mark.parametrize("text", DEAD_NIC)
+def test_a_dead_nic_costs_what_it_must_and_not_what_it_costs_rings(text):
+    where, nic = lame(text, 0.0)
     mine = everyone(where)
     schedule = laid("all_gather", where, mine)
     check(schedule)
-    assert steps(schedule, where, GIB).load[nic].max() == 0
+    priced = steps(schedule, where, GIB)
+    assert priced.load[nic].max() == 0
+    least = GIB / best_rate(where.topology, mine.all_groups[0]).algbw
     took = simulate(schedule, where, GIB, detail=False).seconds
-    assert took <= GIB / best_rate(where.topology, mine.all_groups[0]).algbw / slack
+    assert least <= took <= least / DEAD_NIC[text][0]
+    assert priced.latency + priced.bandwidth <= least / DEAD_NIC[text][0]
     other = algorithms.get("hierarchical").build("all_gather", mine, Hint(GIB, max(mine.latency)))
     by_levels = lay(other, mine.all_groups, where.topology.vertices, mine.hubs)
-    assert took < 0.75 * simulate(by_levels, where, GIB, detail=False).seconds
+    assert took < 0.85 * simulate(by_levels, where, GIB, detail=False).seconds
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5])
+@pytest.mark.parametrize("collective", ["all_gather", "reduce_scatter", "all_reduce"])
+@pytest.mark.parametrize("text", DEAD_NIC)
+def test_with_much_to_send_hardly_anything_is_lost_to_a_lame_nic(text, collective, part):
+    where, _ = lame(f"{text},latency=0", part)
+    mine = everyone(where)
+    schedule = laid(collective, where, mine)
+    check(schedule)
+    times = 2 if collective == "all_reduce" else 1
+    least = times * GIB / best_rate(where.topology, mine.all_groups[0]).algbw
+    assert least * (1 - 1e-9) <= steps(schedule, where, GIB).bandwidth <= least / DEAD_NIC[text][1]
+    # In a mirror image without barriers some start long before what they send is wanted.
+    loss = 0.0 if collective == "all_gather" else 0.1
+    took = simulate(schedule, where, GIB, detail=False).seconds
+    assert least * (1 - 1e-9) <= took <= least / (DEAD_NIC[text][1] - loss)
 
 
 def one_way_ring(chips: int) -> Cluster:
@@ -319,9 +355,12 @@ def test_pieces_are_as_many_as_asked_and_else_as_many_as_pay():
     mine = everyone(where)
     depth = laid("all_gather", where, mine, pieces=1).step_count
     assert laid("all_gather", where, mine, pieces=10).step_count == depth + 9
-    few, many = (laid("all_gather", where, mine, size=size).step_count for size in (2.0**10, 2.0**34))
-    assert few == depth
-    assert many > 3 * depth
+    assert laid("all_gather", where, mine, size=2.0**10).step_count <= depth
+    unlike, _ = lame("dgx-h100:2", 0.5)
+    few, many = (laid("all_gather", unlike, everyone(unlike), size=size) for size in (2.0**10, 2.0**34))
+    assert few.chunks == 16
+    assert many.chunks > 3 * few.chunks
+    assert many.step_count > few.step_count
 
 
 def test_without_numba_the_trees_are_the_same(monkeypatch):

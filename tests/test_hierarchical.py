@@ -8,6 +8,7 @@ import functools
 
 import pytest
 
+import hopcast as hc
 from hopcast import algorithms
 from hopcast.algorithms import hierarchical
 from hopcast.clusters import cluster
@@ -120,3 +121,16 @@ def test_no_machine_is_faster_than_its_ideal(text, size, us):
     """[measured] nor are these much slower."""
     ideal = seconds(text, "all_reduce", size) * 1e6
     assert 0.8 * us <= ideal <= us
+
+
+@pytest.mark.parametrize("collective", ["all_gather", "reduce_scatter"])
+@pytest.mark.parametrize(
+    "where", ["v5e:4x4,slices=2", "v5e:4x4,slices=3", "v5e:2x2,slices=2", "v6e:4x4,slices=4"]
+)
+def test_pieces_behind_each_other_on_open_axes_keep_out_of_each_others_way(where, collective):
+    """It takes what the slower level does by itself, and little more."""
+    row = hc.predict(collective, f"{where},latency=0", size="1GiB", algorithm="hierarchical").rows[0]
+    inside = hc.predict(
+        "reduce_scatter", f"{where.split(',')[0]},latency=0", size="1GiB", algorithm="multi_axis"
+    )
+    assert row["time_us"] < 1.03 * max(row["bound_us"], inside.rows[0]["time_us"])

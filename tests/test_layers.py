@@ -16,7 +16,7 @@ SRC = ROOT / "src" / "hopcast"
 
 # A module may import from lines above its own, and from its own package.
 LAYERS = [
-    ["units", "names", "registry", "table"],
+    ["units", "names", "dtypes", "registry", "table"],
     ["result"],
     ["ir"],
     ["chips", "topologies", "graph", "routing", "read"],
@@ -46,6 +46,8 @@ LEVEL = {part: i for i, line in enumerate(LAYERS) for part in line}
 SIDEWAYS = {
     ("names", "units"): "errors and spellings are shared at the bottom",
     ("units", "names"): "errors and spellings are shared at the bottom",
+    ("dtypes", "names"): "an unknown type is answered with the nearest one",
+    ("units", "dtypes"): "an array is a size",
     ("registry", "names"): "a table answers an unknown name with the nearest one",
     ("registry", "units"): "values of a table are read with units",
     ("topologies", "graph"): "builders state claims with graph theory",
@@ -59,7 +61,7 @@ SIDEWAYS = {
     ("__main__", "cli"): "python -m hopcast is the command line",
 }
 
-CORE = {"units", "names", "registry", "table", "ir", "interpret"}
+CORE = {"units", "names", "dtypes", "registry", "table", "ir", "interpret"}
 
 # Where each foreign package may be imported at all, even inside a function: its cost stays there.
 PLACES = {

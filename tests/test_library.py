@@ -64,7 +64,7 @@ def test_what_is_taken_fits_where_a_link_is_ill(name, collective):
                 assert found.algorithm.valid(collective, asked.group, hint) is None
 
 
-# Two nodes, microseconds of nccl-tests: slower than our trees and faster than rings could be. p4d.24xlarge with
+# Two nodes, microseconds of nccl-tests: slower than our trees, faster than rings could be. p4d.24xlarge with
 # 4 NICs of 100 Gb/s (https://github.com/NVIDIA/nccl/issues/527); Snellius, 4 H100 a node and no NVSwitch.
 @pytest.mark.parametrize(
     ("text", "size", "measured"),

@@ -100,9 +100,9 @@ def test_a_split_inside_a_node_counts_nvlink_only() -> None:
         ("dgx-h100:32", "5/5", "nodes", "the 32 nodes of dgx-h100:32, as in 16/16"),
         ("dgx-h100:32", "32/0", "", "two parts"),
         ("dgx-h100:32", "16/8/8", "", "two parts"),
-        ("dgx-h100:32", "16/16", "rails", "no unit of a split .*'rails'.* nodes, su, chips"),
-        ("dgx-h100:32,nodes=0-3", "16/16", "su", "no unit of a split .*'su'"),
-        ("dgx-h100", "4/4", "nodes", "no unit of a split .*'nodes'.* chips"),
+        ("dgx-h100:32", "16/16", "rails", "a split of dgx-h100:32 has no unit 'rails'.* nodes, su, chips"),
+        ("dgx-h100:32,nodes=0-3", "16/16", "su", "a split of dgx-h100:32,nodes=0-3 has no unit 'su'"),
+        ("dgx-h100", "4/4", "nodes", "a split of dgx-h100 has no unit 'nodes'.* chips"),
     ],
 )
 def test_splits_that_do_not_add_up_are_refused(text: str, split: str, by: str, says: str) -> None:

@@ -58,6 +58,22 @@ def test_communication_and_computing_add_up_or_overlap() -> None:
     assert r.rows[-1]["binds"] == "communication"
 
 
+@pytest.mark.parametrize(("product", "case", "collectives"), CASES)
+def test_a_stage_has_totals_exactly_if_it_sends_something(
+    product: str, case: str, collectives: list[str]
+) -> None:
+    r = hc.matmul(product, "v5e:16x16")
+    for stage, plan in r.detail.items():
+        totals = [x["what"] for x in r.rows if x["stage"] == stage and x["what"] in ("serial", "overlapped")]
+        assert totals == (["serial", "overlapped"] if plan.communication else [])
+    assert any(n.startswith("overlapped is an ideal") for n in r.notes) == any(
+        p.communication for p in r.detail.values()
+    )
+    quiet = hc.matmul("bf16[64_x,8192] @ bf16[8192,8192_y]", "v5e:16x16", backward=False)
+    assert [x["what"] for x in quiet.rows] == ["matmul"]
+    assert "overlapped" not in " ".join(quiet.notes)
+
+
 def test_a_generic_cluster_times_communication_only() -> None:
     r = hc.matmul("bf16[1024,8192_x] @ bf16[8192_x,8192]", "torus:4x4")
     assert r.rows[0]["time_us"] is None

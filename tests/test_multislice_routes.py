@@ -113,3 +113,9 @@ def test_a_chip_whose_cables_are_all_dead_cannot_be_reached_in_its_slice() -> No
     where = faults.degrade(clusters.cluster("v5e:2x2,slices=2"), dead=dead)
     with pytest.raises(InputError, match="no route from 0/0,0 to 0/1,1"):
         routes(where, np.array([0]), np.array([3]))
+
+
+def test_no_pairs_have_no_routes() -> None:
+    found = routes(clusters.cluster("v5e:4x4,slices=2"), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    assert [len(c) for c in (found.pair, found.weight, found.links, found.latency)] == [0] * 4
+    assert found.start.tolist() == [0]

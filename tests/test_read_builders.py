@@ -109,6 +109,11 @@ def late(group, hint):
     return Schedule(of("all_gather", 4), "mine", one_group(4), 4, 3, make)
 
 
+def late_lane(group, hint):
+    return Schedule(of("all_gather", 4), "mine", one_group(4), 4, 2,
+                    lambda i: sends([0, 1], [1, 2], [0, 1], lane=[0, 2 * i]), lanes=2)
+
+
 def late_kind(group, hint):
     return Schedule(of("all_gather", 4), "mine", one_group(4), 4, 1, lambda i: [(0, 1, 0)])
 """
@@ -147,6 +152,13 @@ def test_a_builder_gives_a_schedule_that_checks(mine: Path, name: str, ranks: in
     interpret.check(made)
 
 
+def test_a_file_without_a_function_is_asked_which(mine: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"mine\.py: say which function, as in mine\.py:my_all_reduce; there is: "
+    ):
+        builder.build(str(mine), RING, Hint(size=7))
+
+
 def test_the_hint_is_handed_over(mine: Path) -> None:
     interpret.check(builder.build(f"{mine}:hinted", RING, Hint(size=7)))
     with pytest.raises(InputError, match=f"line {line_of('hint.size == 7')}: AssertionError$"):
@@ -178,6 +190,10 @@ def test_a_step_is_checked_when_it_is_made(mine: Path) -> None:
     assert len(made.make(0)) == 1
     assert "step 1, send 0: chunk 4 is not there" in one_line_error(made.make, 1)
     assert f"line {line_of('no step two')}: KeyError: 'no step two'" in one_line_error(made.make, 2)
+    made = builder.build(f"{mine}:late_lane", RING, Hint())
+    assert made.make(0).lane.tolist() == [0, 0]
+    says = "step 1, send 1: lane 2 is not below the lanes=2 of its Schedule; say how many there are, lanes=3"
+    assert says in one_line_error(made.make, 1)
     made = builder.build(f"{mine}:late_kind", RING, Hint())
     assert "step 0 is a list; it is Sends" in one_line_error(made.make, 0)
 

@@ -193,5 +193,18 @@ def test_latency_is_not_blurred_by_a_large_message(where: str, src: str, dst: st
     small, large = (
         route(f"{where},latency=1us", src, dst, size=s).rows[0]["latency_us"] for s in ("1GiB", "64TiB")
     )
-    assert small == pytest.approx(late, rel=1e-14)
-    assert large == pytest.approx(late, rel=1e-14)
+    assert small == late
+    assert large == late
+
+
+@pytest.mark.parametrize(
+    "where", ["v5e:4x4", "v5p:4x4x4", "hypercube:4,latency=300ns", "torus:5x6,latency=100ns"]
+)
+def test_latency_is_hops_times_that_of_a_link_without_rounding(where: str) -> None:
+    """At sizes that only routes of one length help with."""
+    cluster = clusters.cluster(where)
+    hop = round(float(cluster.topology.latency[0]) * 1e7)  # in tenths of microseconds
+    for to in range(1, cluster.topology.chips):
+        row = route(cluster, "rank 0", f"rank {to}", size=1).rows[0]
+        assert row["latency_us"] == row["hops"] * hop / 10
+        assert row["time_us"] == row["latency_us"] + row["bandwidth_us"]

@@ -49,7 +49,7 @@ def test_a_switch_above_one_rank_passes_on():
     hub, above = hubs.trunk(tall, 0, np.array([[0, 2, 3]], np.int32)) or (None, None)
     assert above is not None
     assert above.tolist() == [4, 3, 3, 4, -1]
-    assert [tall.place(v) for v in hub[0]] == ["unit 1 rail 0 leaf", "1 spines"]
+    assert [tall.place(v) for v in hub[0]] == ["unit 1 rail 0 leaf", "1 spine"]
 
 
 def test_sharp_between_nodes_nears_the_nics():

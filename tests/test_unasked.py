@@ -1,5 +1,7 @@
 """What all that fit are tried for, and what is made only for whoever names it."""
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import hopcast as hc
@@ -13,9 +15,9 @@ COLLECTIVES = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broa
 ABLE = [name for name in algorithms.names() if hasattr(algorithms.get(name).module, "unasked")]
 
 
-def left_out(collective: str, text: str) -> dict[str, str]:
+def left_out(collective: str, text: str, matrix: npt.NDArray[np.float64] | None = None) -> dict[str, str]:
     """Algorithms that fit and are not tried, and why."""
-    q, _ = ask.question(collective, text, size=2.0**20)
+    q, _ = ask.question(collective, text, size=2.0**20, matrix=matrix)
     fits = {n: algorithms.get(n) for n in ABLE if collective in algorithms.get(n).collectives}
     said = {n: a.unasked(collective, q.group, q.hint) for n, a in fits.items()}
     return {n: s for n, s in said.items() if s and fits[n].valid(collective, q.group, q.hint) is None}
@@ -33,6 +35,7 @@ def test_what_is_tried_is_what_fits_and_is_not_left_out(collective, text):
 
 def test_some_are_left_out_and_each_says_why_in_one_line():
     seen = {n: s for c in COLLECTIVES for t in CLUSTERS for n, s in left_out(c, t).items()}
+    seen |= left_out("all_to_all_v", "dgx-h100:32", np.ones((256, 256)))
     assert seen.keys() == set(ABLE)
     for reason in seen.values():
         assert 0 < len(reason) < 110

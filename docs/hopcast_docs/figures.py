@@ -63,12 +63,14 @@ class Picture(SphinxDirective):
     has_content = True
 
     def picture(self, path: Path, alt: str, caption: str, command: str) -> nodes.figure:
-        """A figure of a file below docs/."""
+        """A figure of a file below docs/, which opens the file alone: on a phone it is too small to read."""
         uri = f"/{path.relative_to(DRAWN.parent).as_posix()}"
         said, messages = self.state.inline_text(caption, self.lineno)
         legend = nodes.legend("", nodes.paragraph("", "", nodes.literal(command, command)))
         image = nodes.image(uri=uri, alt=alt, loading="lazy")
-        return nodes.figure("", image, nodes.caption("", "", *said, *messages), legend)
+        alone = f"{'../' * self.env.docname.count('/')}_images/{path.name}"  # where Sphinx puts pictures
+        linked = nodes.reference("", "", image, refuri=alone)
+        return nodes.figure("", linked, nodes.caption("", "", *said, *messages), legend)
 
 
 class Drawing(Picture):

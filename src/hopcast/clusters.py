@@ -89,7 +89,7 @@ def _options(text: str, rest: Sequence[str], kind: str) -> dict[str, str]:
                 f"{text!r}: no option {key}; did you mean routing=ecmp? Unless asked, flows spread"
             )
         if key not in allowed:
-            raise unknown(f"option of {text.split(',')[0]!r}", key, allowed)
+            raise unknown("option", key, allowed, of=text.split(",")[0])
         if key in found:
             raise InputError(f"{text!r} gives {key} twice")
         if bool(equals) == (key == "twisted"):
@@ -133,7 +133,7 @@ def _generic(text: str, family: str, dims: tuple[int, ...], options: Mapping[str
         asked = re.split(r"[+&]", wraps)
         for letter in asked:
             if letter not in letters:
-                raise unknown(f"axis of {name}", letter, letters)
+                raise unknown("axis", letter, letters, of=name)
         topology = _grid.grid(name, dims, [a in asked for a in letters], bandwidth, latency, duplex == "half")
     else:
         topology = registry.load("topologies", "topology", family).build(

@@ -8,7 +8,7 @@ import numpy as np
 from . import algorithms
 from .algorithms import _channels, _rates, double_tree, hierarchical
 from .graph import tiers
-from .ir.collective import ROOTED
+from .ir.collective import PAIRS, ROOTED
 from .ir.group import Group, Hint
 from .price import nccl as model
 from .question import Question
@@ -71,18 +71,19 @@ def nccl(question: Question) -> Habit | None:
     ``double_tree,channels=8``. Everything else goes round rings. Between racks of more than 16 GPUs, and on
     machines that the model has no figures of, it is what our latencies and rates say; so it is with one GPU
     of each node, where there are rings, trees, and PAT for all_gather and reduce_scatter. all_to_all is a
-    send for every pair; between nodes it goes over NVLink to the GPU of the right rail (PXN). Its protocols,
-    and the rings it finds where GPUs are joined by cables, are not modelled.
+    send for every pair, whatever their sizes; between nodes it goes over NVLink to the GPU of the right rail
+    (PXN: NCCL_P2P_PXN_LEVEL is 2 by default, wherever it can). Its protocols, and the rings it finds where
+    GPUs are joined by cables, are not modelled.
 
     Source: NVIDIA/nccl v2.30, src/graph/tuning.cc and src/enqueue.cc (which algorithms are enabled where),
-    read 2026-11; NVIDIA 2022, Doubling all2all performance with NCCL 2.12 (PXN).
+    and src/graph/search.cc (PXN), read 2026-11; NVIDIA 2022, Doubling all2all performance with NCCL 2.12.
     """
     group, name = question.group, question.collective
     topology = question.cluster.topology
     ends = np.maximum(topology.src, topology.dst)[topology.axis == len(topology.axes) - 1]
     if not group.switched or (ends < topology.chips).any():
         return None
-    if name == "all_to_all":
+    if name in PAIRS:
         return Habit("pxn" if group.levels else "direct")
     if name in ROOTED and group.levels:
         return Habit("hierarchical", why=_ROOTED)

@@ -3,46 +3,14 @@
 import math
 import re
 
+from .dtypes import itemsize
+
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?"
 _SIZE = re.compile(_NUMBER + r"\s*([kmgtp]?)(i?)(b?)", re.IGNORECASE)
 _RATE = re.compile(_NUMBER + r"\s*([kMGTP]?)(i?)(B|b|bit)(?:/s|ps)")
 _TIME = re.compile(_NUMBER + r"\s*(ns|us|ms|s)")
-_ARRAY = re.compile(r"([a-z][a-z\d]*)\[([\d,\s]+)\]")
-_BITS = {
-    "bool": 8,
-    "f8e4m3fn": 8,
-    "f8e5m2": 8,
-    "fp8": 8,
-    "int8": 8,
-    "bf16": 16,
-    "bfloat16": 16,
-    "half": 16,
-    "float": 32,
-    "double": 64,
-    "fp16": 16,
-    "fp32": 32,
-    "fp64": 64,
-}
-_BITS |= {f"{kind}{bits}": bits for kind in "fsu" for bits in (8, 16, 32, 64)} | {
-    "s4": 4,
-    "u4": 4,
-    "int4": 4,
-    "fp4": 4,
-}
-_SUFFIX = {"int": (8, 16, 32, 64), "float": (16, 32, 64), "uint": (8, 16, 32, 64)}
-_BITS |= {f"{kind}{bits}": bits for kind, widths in _SUFFIX.items() for bits in widths}
-
-
-def itemsize(dtype: str) -> float:
-    """Bytes of one element.
-
-    >>> itemsize("bf16"), itemsize("f32"), itemsize("int4")
-    (2.0, 4.0, 0.5)
-    """
-    if dtype not in _BITS:
-        raise ValueError(f"no dtype {dtype!r}; there is: {', '.join(sorted(_BITS))}")
-    return _BITS[dtype] / 8
+_ARRAY = re.compile(r"([a-z][a-z\d_]*)\[([\d,\s]+)\]")
 
 
 def size(text: str | float) -> int:
@@ -115,6 +83,20 @@ def show_size(value: float) -> str:
         if value >= 1000**power:
             return f"{value / 1000**power:.4g} {unit}B"
     return f"{value:g} B"
+
+
+def show_both(value: float) -> str:
+    """Bytes for people; where that is rounded, in powers of 1000 and of 1024.
+
+    >>> show_both(8388608), show_both(1e9), show_both(4027025408)
+    ('8 MiB', '1 GB', '4.027 GB (3.75 GiB)')
+    """
+    shown = show_size(value)
+    number, unit = shown.split()
+    if "i" in unit or round(float(number) * 1000 ** "BkMGTP".index(unit[0])) == round(value):
+        return shown
+    power = min(int(math.log2(value)) // 10, 5)
+    return f"{shown} ({value / 1024**power:.4g} {'KMGTP'[power - 1]}iB)"
 
 
 def show_seconds(value: float) -> str:

@@ -9,16 +9,13 @@ roots, and only their sums count, how many edges go by which links.
 Trees are grown round by round. In a round every piece of a shard may go on from where it was when the round
 began, until the links of a class have been busy for the time that the round has. Of the displacements that
 pieces have not reached, that one is taken to which the slowest ways lead, and fewest of them, by the way
-whose links have done least so far. Few long rounds cost less latency; but in the first one and the last some
-links have nothing to do, so rounds grow shorter towards the end.
+whose links have done least so far.
 """
 
 import functools
 import itertools
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +23,10 @@ from hopcast.ir.collective import of as collective
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 from hopcast.ir.topology import Floats
 
+from . import _trials
 from ._cayley import Longs, Torus
 from ._network import Wiring
+from ._trials import Field, Place
 
 _MOST_CLASSES = 64  # of links; where ranks are not alike there are more
 _SAME = 1 + 1e-9
@@ -35,21 +34,6 @@ _SLOW = 0.5  # of the time of the slowest kind of ways, from which another may g
 _MOST_EDGES = 2_500  # of the trees of all pieces, about 0.1 s
 _EFFORT = 25_000  # edges of all trials together
 _PARTS = 1, 2, 3, 4, 6  # a round takes at most one of so many parts of what is left to do
-
-
-class _Place(NamedTuple):
-    """How a trial is made: places in lists, of which only the second has no end."""
-
-    pieces: int
-    longest: int
-    part: int
-    unit: int
-
-
-_MOVES = (
-    (0, 1, 0, 0), (0, -1, 0, 0), (0, 0, 1, 0), (0, 0, -1, 0),
-    (1, 0, 0, 0), (-1, 0, 0, 0), (2, 1, 0, 0), (2, 0, 0, 0), (-2, 0, 0, 0),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +115,11 @@ def of(wiring: Wiring, turned: bool) -> Shifts | None:
         if np.any(count < n):
             continue  # not every rank has such a route
         crossed = np.bincount(np.repeat(by.ravel(), hops) * links + link, minlength=len(way) * links)
-        seconds = crossed.reshape(len(way), links) / (network.capacity * float(wiring.unit))
-        use, kind = np.unique(np.unique(seconds, axis=1), axis=0, return_inverse=True)
+        crossed = crossed.reshape(len(way), links)
+        classes = np.unique(crossed / (network.capacity * float(wiring.unit)), axis=1)
+        if classes.shape[1] > np.unique(crossed, axis=1).shape[1]:
+            continue  # some link is slower than those that do as much for other ranks
+        use, kind = np.unique(classes, axis=0, return_inverse=True)
         if best is None or use.shape[1] < best.use.shape[1]:
             best = Shifts(torus, rank, way, kind.ravel(), use)
         if best.use.shape[1] <= few:
@@ -184,82 +171,25 @@ def fastest(shifts: Shifts, rate: float, trees: int, latency: float, shard: floa
 
     Cost: some tens of trials of up to 0.1 s, together under 1 s up to 128 ranks.
     """
-    trials = _Trials(shifts, rate, trees, latency, shard, seed)
-    for at in trials.begins():
-        now, improved = trials.time(at), True
-        while improved:
-            near = (_Place(*(i + j for i, j in zip(at, move, strict=True))) for move in _MOVES)
-            better = next((there for there in near if trials.time(there) < now / _SAME), None)
-            improved = better is not None
-            at = better or at
-            now = trials.time(at)
-    assert trials.best is not None
-    return trials.best
+    sends = shifts.torus.ranks - 1
+    doubled = [1 << i for i in range(_MOST_EDGES.bit_length())]
+    numbers = sorted({*doubled, *(trees * k for k in doubled)})
+    numbers = [k for k in numbers if k == 1 or k * sends <= _MOST_EDGES]
+    # Rounds as long as some edges of a kind leave links of that kind busy to the end of each.
+    slow, kinds = np.unique(np.round(shifts.use.max(1) / shifts.use.max(), 9), return_counts=True)
+    common = np.argsort(-kinds[slow > _SLOW], kind="stable")
+    units = (slow[slow > _SLOW][common] * shifts.use.max()).tolist()
 
+    def make(pieces: int, cut: tuple[int, ...], unit: float) -> Grown:
+        return _Growth(shifts, pieces, seed).grown(cut, unit)
 
-class _Trials:
-    """Trees of some numbers of pieces, grown in rounds of some lengths."""
-
-    def __init__(
-        self, shifts: Shifts, rate: float, trees: int, latency: float, shard: float, seed: int
-    ) -> None:
-        self.shifts, self.rate, self.trees = shifts, rate, trees
-        self.latency, self.shard, self.seed = latency, shard, seed
-        doubled = [1 << i for i in range(_MOST_EDGES.bit_length())]
-        numbers = sorted({*doubled, *(trees * k for k in doubled)})
-        self.numbers = [k for k in numbers if k == 1 or k * (shifts.torus.ranks - 1) <= _MOST_EDGES]
-        # Rounds as long as some edges of a kind leave links of that kind busy to the end of each.
-        slow, kinds = np.unique(np.round(shifts.use.max(1) / shifts.use.max(), 9), return_counts=True)
-        common = np.argsort(-kinds[slow > _SLOW], kind="stable")
-        self.units = (slow[slow > _SLOW][common] * shifts.use.max()).tolist()
-        self.known: dict[tuple[int, int, tuple[int, ...]], float] = {}
-        self.best: Grown | None = None
-        self.effort = 0
-
-    def begins(self) -> list[_Place]:
-        """From where better trials are looked for."""
-        first = dict.fromkeys(k for k in (1, self.trees, self.numbers[-1]) if k in self.numbers)
-        return [
-            _Place(self.numbers.index(k), max(0, int(self.whole(k, unit)).bit_length() - 3), 2, i)
-            for k in first
-            for i, unit in enumerate(self.units)
-        ]
-
-    def whole(self, pieces: int, unit: float) -> float:
-        """Units in the time that so many pieces take at least."""
-        return pieces / self.rate / unit
-
-    def time(self, at: _Place) -> float:
-        """Seconds of one trial; where it cannot be the best, of what it promises."""
-        if not (0 <= at.pieces < len(self.numbers) and at.longest >= 0 and 0 <= at.part < len(_PARTS)):
-            return math.inf
-        pieces, unit = self.numbers[at.pieces], self.units[at.unit]
-        rounds = _rounds(self.whole(pieces, unit), 1 << at.longest, _PARTS[at.part])
-        best = math.inf if self.best is None else self.best.time(self.latency, self.shard)
-        promised = len(rounds) * self.latency + self.shard / self.rate
-        key = pieces, at.unit, rounds
-        if promised >= best or (self.effort > _EFFORT and key not in self.known):
-            return max(promised, best)
-        if key not in self.known:
-            self.effort += pieces * (self.shifts.torus.ranks - 1)
-            made = _Growth(self.shifts, pieces, self.seed).grown(rounds, unit)
-            time = self.known[key] = made.time(self.latency, self.shard)
-            if time < best / _SAME:
-                self.best = made
-        return self.known[key]
-
-
-def _rounds(whole: float, longest: int, part: int) -> tuple[int, ...]:
-    """How long rounds are that make up ``whole``, none longer than ``longest`` or a part of what is left.
-
-    >>> _rounds(12.5, 4, 2), _rounds(12.5, 4, 1)
-    ((4, 4, 2, 1, 1), (4, 4, 4))
-    """
-    found, left = [], whole * _SAME
-    while left >= 1:
-        found.append(max(1, min(longest, int(left / part))))
-        left -= found[-1]
-    return tuple(found)
+    begins = [
+        Place(numbers.index(k), max(0, int(k / rate / unit).bit_length() - 3), _PARTS.index(3), i)
+        for k in dict.fromkeys(k for k in (1, trees, numbers[-1]) if k in numbers)
+        for i, unit in enumerate(units)
+    ]
+    field = Field(make, numbers, units, _PARTS, (1,), begins, rate, lambda pieces: pieces * sends, _EFFORT)
+    return _trials.fastest(field, latency, shard)
 
 
 class _Growth:

@@ -29,7 +29,6 @@ less what the first and last of them lack.
 """
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -43,7 +42,18 @@ from hopcast.ir.group import Group, Hint
 from hopcast.ir.schedule import COPY, Schedule, Sends, one_group, sends
 from hopcast.ir.topology import AnyInts, Floats, Ints
 
-from . import _chunks, _ground, _links, _network, _packed_root, _packed_scatter, _relayed, _shifted, option
+from . import (
+    _chunks,
+    _ground,
+    _links,
+    _network,
+    _packed_root,
+    _packed_scatter,
+    _relayed,
+    _shifted,
+    _spread,
+    option,
+)
 from ._packed_root import broadcast as broadcast
 from ._packed_root import reduce as reduce
 from ._packed_scatter import gather as gather
@@ -66,6 +76,7 @@ _COUNTS = 1, 0  # packed trees of each rank that are tried; 0: as many as reach 
 # other's way where nothing keeps them in step: it costs up to 4 % where one node has lost a NIC (2026-11).
 _ALIKE = 1.25
 _NEAR = 1.02  # times the least that there could be: packed trees are not tried then
+_MOST_PACKED = 32  # ranks up to which they are tried, unless they are asked for
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
@@ -123,6 +134,12 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
         return None
     if group.ranks > MOST_RANKS:
         return f"its ranks are not alike, and trees of so many kinds take minutes beyond {MOST_RANKS} ranks"
+    if not hint.options and wiring.direct is None:
+        return (
+            None
+            if _spread.is_joined(wiring)
+            else "not all its ranks reach each other over routes of their own"
+        )
     kept = 0.0
     for count in (trees,) if trees else _COUNTS:
         kept = max(kept, min(_ground.of(wiring, turned, count).kept for turned in ways))
@@ -248,32 +265,58 @@ def _gather(group: Group, hint: Hint, *, back: bool = False, mirrored: bool = Fa
     """The all_gather over a network, or ``back`` what is to be turned round."""
     wirings = _relayed.of(group, mirrored)
     assert not isinstance(wirings, str), wirings
-    tried = wirings[:1] if hint.options else wirings
-    made = (_over(wiring, group, back and not wiring.mirrored, hint) for wiring in tried)
-    return min(made, key=lambda m: m[0])[1]()
+    found: list[_Made] = []
+    for wiring in wirings[:1] if hint.options else wirings:
+        found.append(_over(wiring, group, back and not wiring.mirrored, hint, back or mirrored))
+        if found[-1].time <= found[-1].enough:
+            break
+    return min(found, key=lambda made: made.time).build()
 
 
-def _over(
-    wiring: _network.Wiring, group: Group, turned: bool, hint: Hint
-) -> tuple[float, Callable[[], Schedule]]:
-    """Seconds that the trees over one wiring, or over it turned round, promise, and how they are made."""
-    shard = hint.size / group.ranks
-    shifts = None if hint.options else _shifts(wiring, turned)
-    grown, time = None, math.inf
-    if shifts is not None:
-        optimum = _ground.optimum(wiring, turned)
-        rate = float(optimum * wiring.unit)
-        grown = _shifted.fastest(shifts, rate, optimum.numerator, wiring.latency, shard, hint.seed)
-        time = grown.time(wiring.latency, shard)
-        if group.ranks > MOST_UNASKED or time <= _NEAR * (wiring.latency + shard / rate):
-            return time, functools.partial(_shifted.schedule, shifts, grown)
+@dataclass(frozen=True)
+class _Made:
+    """What sends over one wiring promise: seconds, with how many it is enough, and how they are made."""
+
+    time: float
+    enough: float
+    build: Callable[[], Schedule]
+
+
+def _over(wiring: _network.Wiring, group: Group, turned: bool, hint: Hint, mirror: bool) -> _Made:
+    """What is found over one wiring, or over it turned round."""
+    if hint.options or wiring.direct is not None:
+        return _packed_over(wiring, group, turned, hint)
+    grown = _grown_over(wiring, group, turned, hint, mirror)
+    if grown.time <= grown.enough or group.ranks > _MOST_PACKED:
+        return grown
+    if not any(_ground.of(wiring, turned, count).kept for count in _COUNTS):
+        return grown
+    return min(grown, _packed_over(wiring, group, turned, hint), key=lambda made: made.time)
+
+
+def _grown_over(wiring: _network.Wiring, group: Group, turned: bool, hint: Hint, mirror: bool) -> _Made:
+    """Trees that all ranks share, or where these differ whatever each of them sends in rounds."""
+    optimum, shard, latency = _ground.optimum(wiring, turned), hint.size / group.ranks, wiring.latency
+    rate = float(optimum * wiring.unit)
+    enough = _NEAR * (latency + shard / rate)
+    shifts = _shifts(wiring, turned)
+    if shifts is None:
+        most = _spread.MOST_SENDS * (2 if group.ranks > MOST_UNASKED else 1)
+        spread = _spread.fastest(wiring, turned, rate, shard, mirror, most, hint.seed)
+        build = functools.partial(_spread.schedule, wiring, turned, spread)
+        return _Made(spread.time(latency, shard), enough, build)
+    shared = _shifted.fastest(shifts, rate, optimum.numerator, latency, shard, hint.seed)
+    return _Made(shared.time(latency, shard), enough, functools.partial(_shifted.schedule, shifts, shared))
+
+
+def _packed_over(wiring: _network.Wiring, group: Group, turned: bool, hint: Hint) -> _Made:
+    """Packed trees, in pieces one after the other."""
     most = _TRIED_SENDS if wiring.direct is None else _RELAYED_SENDS
     if unasked("all_gather", group, hint) is not None:
         most = _NAMED_SENDS
     plan, pieces = _best(wiring, turned, hint, most)
-    if shifts is not None and grown is not None and time <= plan.time(hint.size, pieces):
-        return time, functools.partial(_shifted.schedule, shifts, grown)
-    return plan.time(hint.size, pieces), functools.partial(_piped, plan, group.ranks, pieces, wiring)
+    build = functools.partial(_piped, plan, group.ranks, pieces, wiring)
+    return _Made(plan.time(hint.size, pieces), 0.0, build)
 
 
 def _piped(plan: _Plan, n: int, m: int, wiring: _network.Wiring) -> Schedule:

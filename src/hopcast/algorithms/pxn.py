@@ -10,6 +10,10 @@ own where it is faster.
 Cost: with N nodes of g ranks, n = N g, messages of D / n^2, W of NVLink and B of a NIC: 2 steps, T = the
 slower of (g - 1) (N - 1) D / (n^2 W) and (N - 1) D / (n^2 B), and the slower of (g - 1) D / (n^2 W) and (g
 - 1) (N - 1) D / (n^2 B), with a latency each.
+
+Unequal messages (all_to_all_v) go the same way, in pieces that follow each other (see `_rails`). That keeps
+every NIC on its rail, and yet one of a rank for which there is much has more to do than its neighbours. With
+``rails=all`` what a node has for another is spread over all NICs of both, and goes over NVLink at both ends.
 """
 
 import functools
@@ -22,12 +26,14 @@ from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Orbit, Schedule, Sends, join, one_group, sends
 from hopcast.ir.topology import Ints
 
-from . import _turned
+from . import _rails, _turned, option
 
 SOURCE = (
     "NVIDIA 2022, Doubling all2all performance with NCCL 2.12 (PXN); "
     "Gordic 2026, Inside TPU and GPU clusters, part 7"
 )
+OPTIONS: dict[str, tuple[str, ...]] = {"rails": ("goal", "all"), "pieces": ()}
+_MOST_UNASKED, _MOST_SPREAD = 32_768, 100_000  # messages of unequal size, by one rail and by all
 EVERY_PAIR = True  # a send for every pair of ranks
 Ranks = npt.NDArray[np.int64]
 LEVELS = True  # its closed form is made of those of the levels
@@ -70,6 +76,12 @@ def all_to_all(group: Group, hint: Hint) -> Schedule:
 
     whole, many = _by_rail(nodes, g), 2 if g > 1 else 1
     return Schedule(whole, "pxn", one_group(n), n, many, make, None, 2, orbit=orbit)
+
+
+def all_to_all_v(group: Group, hint: Hint) -> Schedule:
+    """Inside the nodes to the rail of the goal or, with ``rails=all``, to all; along it, and to the goal."""
+    asked = int(hint.options.get("pieces", 0)) or None
+    return _rails.all_to_all_v(group, hint, option(OPTIONS, hint, "rails"), asked)
 
 
 def _orbit(nodes: int, g: int, digits: tuple[int, ...]) -> Orbit:
@@ -120,13 +132,23 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     outer, inner = group.levels
     if not inner.switched or not outer.switched:
         return "it needs a switch in each node and rails between them; use hierarchical"
+    if hint.options and collective == "all_to_all":
+        given = ", ".join(f"{key}=" for key in hint.options)
+        return f"{given} is of all_to_all_v; with equal messages all rails carry the same"
     return None
+
+
+def unasked(collective: str, group: Group, hint: Hint) -> str | None:
+    """Of very many messages: simulating them may take seconds."""
+    if collective == "all_to_all":
+        return None
+    return _rails.unasked(group, hint, _MOST_SPREAD if hint.options.get("rails") == "all" else _MOST_UNASKED)
 
 
 def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
     """On levels that are exact, where nothing waits for NVLink: at zero latency, or if it is faster."""
     outer, inner = group.levels
-    if not (outer.uniform and inner.uniform):
+    if collective == "all_to_all_v" or not (outer.uniform and inner.uniform):
         return False
     if not any(v.latency[0] for v in group.levels) or min(outer.ranks, inner.ranks) == 1:
         return True
@@ -145,7 +167,7 @@ def _parts(group: Group, hint: Hint) -> list[tuple[float, float]]:
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
     """As in the docstring of the file."""
     outer, inner = group.levels
-    if not (outer.uniform_rates and inner.uniform_rates):
+    if collective == "all_to_all_v" or not (outer.uniform_rates and inner.uniform_rates):
         return None
     between, inside = ((v.latency[0] if v.ranks > 1 else 0.0) for v in group.levels)
     first = max(between, inside) if outer.ranks > 1 else 0.0

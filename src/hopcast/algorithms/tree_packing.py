@@ -54,7 +54,7 @@ _BY_STEP, _BY_HOP, _BY_CHUNK = 1.5, 3.3, 0.5
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """One pipeline for each tree."""
     n, links = group.ranks, _links.of(group)
-    rate, alpha = max(group.bandwidth), max(group.latency)
+    rate, alpha = _links.rate(group), max(group.latency)
     whole = hint.size / rate if rate else 0.0
     key = np.ascontiguousarray(links, np.int32).tobytes()
     plan = _plan(n, key, *_shape(n, key, alpha, whole), hint.seed)

@@ -1,5 +1,6 @@
 """The index page: every figure in place, no request leaves it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -36,6 +37,9 @@ figcaption b{{font-size:1.02rem}}
 code{{font-size:.82rem;background:var(--panel);border:1px solid var(--rim);border-radius:4px;
 padding:.05rem .3rem;overflow-wrap:anywhere}}
 .how{{display:block;font-size:.85rem;color:var(--muted);margin-top:.4rem}}
+.said{{display:none;font-size:.85rem;margin:.4rem 0}}
+.said i{{color:var(--muted)}}
+@media (max-width:60rem){{.said{{display:block}}}}
 """
 
 
@@ -95,8 +99,12 @@ def _figure(entry: Mapping[str, Any], svg: str) -> str:
     if entry.get("renew"):  # a list of an older atlas has no such key
         how += f" <span>measured anew by <code>{escape(entry['renew'])}</code></span>"
     inline = svg.removesuffix("\n")
+    # A screen narrower than the picture cuts its words; the picture's own description has them all.
+    words = re.search(r"<desc>(.*?)</desc>", inline, re.DOTALL)
+    said = f"{words.group(1)} <i>The picture slides sideways.</i>" if words else ""
     name, ways = escape(_name(entry)), "".join(f"<span>{a}</span>" for a in links)
     return (
         f'<figure id="{entry["id"]}"><figcaption><b>{name}</b>{ways}'
-        f'</figcaption><div class="picture" tabindex="0">{inline}</div><div class="how">{how}</div></figure>'
+        f'</figcaption><div class="picture" tabindex="0">{inline}</div>'
+        f'<p class="said" aria-hidden="true">{said}</p><div class="how">{how}</div></figure>'
     )

@@ -109,14 +109,14 @@ def inside(canvas: Sketch, where: Nodes, sends: Iterable[Send], *, width: float 
         )
 
 
-def fan(canvas: Sketch, where: Nodes, src: int, gpus: Iterable[int]) -> None:
-    """From one GPU to others of its node, each in the colour of the rail that it goes on along."""
-    a = where.boxes[src]
-    for dst in gpus:
-        b = where.boxes[dst]
-        y, z = (a.top + a.bottom) / 2, (b.top + b.bottom) / 2
-        out = a.left - 9
+def fan(canvas: Sketch, where: Nodes, src: int, gpus: Sequence[int]) -> None:
+    """From one GPU to others of its node: a trunk that all share, then each in the colour of its rail."""
+    a, others = where.boxes[src], [where.boxes[dst] for dst in gpus]
+    out = a.left - 24
+    heights = [(box.top + box.bottom) / 2 for box in (a, *others)]
+    canvas.line(
+        ((a.left - 1, heights[0]), (out, heights[0]), (out, heights[-1])), "bundle", width=2.4, radius=3
+    )
+    for dst, box, y in zip(gpus, others, heights[1:], strict=True):
         colour = theme.route_number(dst % where.gpus)
-        canvas.arrow(
-            ((a.left - 1, y), (out, y), (out, z), (b.left - 1, z)), colour, width=1.8, size=6, radius=3
-        )
+        canvas.arrow(((out, y), (box.left - 1, y)), colour, width=1.8, size=6)

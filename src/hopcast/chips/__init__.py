@@ -14,7 +14,7 @@ import functools
 import importlib.resources
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,13 @@ from hopcast.names import InputError, snake, unknown
 Shape = tuple[int, ...]
 TRUST = ("A", "B", "C", "M")
 _WORDS = ("title", "aliases", "library", "notes", "slice")
+# First words of keys, so that a misspelt section is not taken for a figure that nobody asks for.
+SECTIONS = (
+    "block", "clock", "core", "cores", "dcn", "devices", "dram", "flops", "group", "hbm", "host", "ici",
+    "job", "mxu", "nic", "nvlink", "nvls", "pcie", "pod", "vm", "vmem", "vpu",
+)  # fmt: skip
+# Without these a slice cannot be built, priced or counted: where nobody gives them there is no [slice].
+NEEDED = ("ici.bandwidth", "ici.latency", "ici.links", "cores", "devices", "host.chips", "vm.chips")
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ class Chip:
         aliases: Other spellings of the name.
         axes: Axes of its network; 0 where it is no torus.
         library: Whose collectives run on it.
-        figures: By dotted key, SI; the value of a shape is its number of points.
+        figures: By dotted key, SI.
         shapes: The figures that are shapes, as lengths.
         slices: Which slices exist; None where the chip has no torus.
         notes: Disputes and assumptions.
@@ -101,7 +108,7 @@ class Chip:
             InputError: if nobody gives it; it names the nearest key and all of them.
         """
         if key not in self.figures:
-            raise unknown(f"figure of {self.name}", key, self.figures)
+            raise unknown("figure", key, self.figures, of=self.name)
         return self.figures[key]
 
     def __repr__(self) -> str:
@@ -121,7 +128,7 @@ def load(name: str) -> Chip:
     found = _find(name)
     if found is None:
         raise unknown("chip", name, names())
-    return parse(found, _document(found))
+    return parse(f"chips/{found}.toml", _document(found))
 
 
 def names() -> tuple[str, ...]:
@@ -167,57 +174,86 @@ def _flat(name: str) -> str:
     return snake(name).replace("_", "")
 
 
-def parse(name: str, document: Mapping[str, Any]) -> Chip:
-    """A chip from the content of its file.
+def parse(file: str, document: Mapping[str, Any], sections: Sequence[str] = SECTIONS) -> Chip:
+    """A chip, or the figures of a machine, from the content of a file.
 
     Args:
-        name: For messages.
+        file: For messages: ``chips/v5e.toml``.
         document: As tomllib gives it.
+        sections: First words that a key may have.
 
     Raises:
-        InputError: for a missing, unknown or unreadable entry; it names the key.
+        InputError: for a missing, unknown or unreadable entry; it names the file and the key.
     """
-    title, library = (_text(name, key, document.get(key)) for key in ("title", "library"))
-    aliases, notes = (_texts(name, key, document.get(key, [])) for key in ("aliases", "notes"))
-    figures, shapes = {}, {}
-    for key, entry in _entries(name, "", {k: v for k, v in document.items() if k not in _WORDS}):
-        figures[key] = _figure(name, key, entry)
-        if _kind(key) == "shape":
-            shapes[key] = shape(entry["value"])
-    rule = _rule(name, document["slice"]) if "slice" in document else None
+    name = file.rpartition("/")[2].removesuffix(".toml")
+    for key in document:
+        if key not in (*sections, *_WORDS):
+            raise unknown("section", key, sections, of=file)
+    title, library = (_text(file, key, document.get(key)) for key in ("title", "library"))
+    aliases, notes = (_texts(file, key, document.get(key, [])) for key in ("aliases", "notes"))
+    figures = {}
+    for key, entry in _entries(file, "", {k: v for k, v in document.items() if k not in _WORDS}):
+        figures[key] = _figure(file, key, entry)
+    rule = _rule(file, document["slice"]) if "slice" in document else None
+    need(file, NEEDED if rule else (), figures, "[slice]")
+    shapes = {key: f.shape for key, f in figures.items() if f.shape}
     return Chip(name, title, aliases, rule.axes if rule else 0, library, figures, shapes, rule, notes)
 
 
-def _entries(name: str, above: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def need(file: str, keys: Iterable[str], have: Iterable[str], by: str) -> None:
+    """Refuse a file that lacks a figure.
+
+    Args:
+        file: For the message.
+        keys: What must be there.
+        have: What is there.
+        by: What needs them.
+
+    Raises:
+        InputError: naming the file and the keys that are missing.
+
+    >>> need("chips/mine.toml", ("ici.latency", "cores"), ("cores",), "[slice]")
+    Traceback (most recent call last):
+    hopcast.names.InputError: chips/mine.toml: ici.latency: is missing; [slice] needs it
+    """
+    missing = [key for key in keys if key not in have]
+    if missing:
+        verb, them = ("is", "it") if len(missing) == 1 else ("are", "them")
+        raise _wrong(file, ", ".join(missing), f"{verb} missing; {by} needs {them}")
+
+
+def _entries(file: str, above: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Dotted keys and the tables that have a value."""
     for key, entry in table.items():
         dotted = f"{above}{key}"
         if not isinstance(entry, dict):
-            raise _wrong(name, dotted, f"{entry!r} is no figure; write {{ value, source, seen, trust }}")
+            raise _wrong(file, dotted, f"{entry!r} is no figure; write {{ value, source, seen, trust }}")
         if "value" in entry:
             yield dotted, entry
         else:
-            yield from _entries(name, f"{dotted}.", entry)
+            yield from _entries(file, f"{dotted}.", entry)
 
 
-def _figure(name: str, key: str, entry: Mapping[str, Any]) -> Figure:
+def _figure(file: str, key: str, entry: Mapping[str, Any]) -> Figure:
     extra = set(entry) - {"value", "source", "seen", "trust", "other"}
     if extra:
         raise _wrong(
-            name, key, f"unknown {', '.join(sorted(extra))}; write value, source, seen, trust, other"
+            file, key, f"unknown {', '.join(sorted(extra))}; write value, source, seen, trust, other"
         )
-    source, seen, trust = (_text(name, f"{key}.{p}", entry.get(p)) for p in ("source", "seen", "trust"))
-    _dated(name, key, seen, trust)
-    other = _texts(name, f"{key}.other", entry.get("other", []))
+    source, seen, trust = (_text(file, f"{key}.{p}", entry.get(p)) for p in ("source", "seen", "trust"))
+    _dated(file, key, seen, trust)
+    other = _texts(file, f"{key}.other", entry.get("other", []))
     for said in other:
         quoted, _, where = said.partition(" (")
         if not where.endswith(")"):
-            raise _wrong(name, f"{key}.other", f"{said!r} must be a value and in brackets where it stands")
-        value(name, f"{key}.other", quoted)
-    return Figure(value(name, key, entry["value"]), source, seen, trust, other)
+            raise _wrong(file, f"{key}.other", f"{said!r} must be a value and in brackets where it stands")
+        value(file, f"{key}.other", quoted)
+    number = value(file, key, entry["value"])
+    lengths = shape(entry["value"]) if _kind(key) == "shape" else ()
+    return Figure(number, source, seen, trust, other, lengths)
 
 
-def value(name: str, key: str, said: Any) -> float:
+def value(file: str, key: str, said: Any) -> float:
     """A figure's value in SI; the last word of the key says how it is read.
 
     Raises:
@@ -238,9 +274,9 @@ def value(name: str, key: str, said: Any) -> float:
             return units.seconds(said)
         number = float(said)
     except (TypeError, ValueError) as error:
-        raise _wrong(name, key, str(error)) from None
+        raise _wrong(file, key, str(error)) from None
     if not 0 < number < math.inf:
-        raise _wrong(name, key, f"{said!r} must be above 0")
+        raise _wrong(file, key, f"{said!r} must be above 0")
     return number
 
 
@@ -264,60 +300,60 @@ def shape(said: str) -> Shape:
     return tuple(int(p) for p in parts)
 
 
-def _rule(name: str, table: Mapping[str, Any]) -> SliceRule:
+def _rule(file: str, table: Mapping[str, Any]) -> SliceRule:
     known = SliceRule.__dataclass_fields__
     for key in table:
         if key not in known:
-            raise unknown(f"key in chips/{name}.toml: slice", key, known)
+            raise unknown("key", key, known, of=f"{file}: slice")
     for key in ("axes", "shapes", "source", "seen", "trust", "counts"):
         if key not in table:
-            raise _wrong(name, f"slice.{key}", "is missing")
-    whole = {k: _count(name, k, said) for k, said in table.items() if known[k].type is int}
+            raise _wrong(file, f"slice.{key}", "is missing")
+    whole = {k: _count(file, k, said) for k, said in table.items() if known[k].type is int}
     text = {
-        k: _text(name, f"slice.{k}", said, k == "twists") for k, said in table.items() if known[k].type is str
+        k: _text(file, f"slice.{k}", said, k == "twists") for k, said in table.items() if known[k].type is str
     }
-    _dated(name, "slice", text["seen"], text["trust"])
+    _dated(file, "slice", text["seen"], text["trust"])
     if text["counts"] not in ("chips", "cores"):
-        raise _wrong(name, "slice.counts", f"{text['counts']!r} must be chips or cores")
+        raise _wrong(file, "slice.counts", f"{text['counts']!r} must be chips or cores")
     if bool(table.get("cube")) == bool(table.get("wraps_at")):
-        raise _wrong(name, "slice", "needs either wraps_at or cube: what decides which axes wrap")
+        raise _wrong(file, "slice", "needs either wraps_at or cube: what decides which axes wrap")
     try:
         shapes = tuple(shape(s) for s in table["shapes"])
     except ValueError as error:
-        raise _wrong(name, "slice.shapes", str(error)) from None
+        raise _wrong(file, "slice.shapes", str(error)) from None
     if any(len(s) != whole["axes"] for s in shapes):
-        raise _wrong(name, "slice.shapes", f"every shape must have {whole['axes']} axes")
-    cubes = tuple(_count(name, "type_cubes", c) for c in table.get("type_cubes", []))
-    prefixes = _texts(name, "slice.prefixes", table.get("prefixes", []))
+        raise _wrong(file, "slice.shapes", f"every shape must have {whole['axes']} axes")
+    cubes = tuple(_count(file, "type_cubes", c) for c in table.get("type_cubes", []))
+    prefixes = _texts(file, "slice.prefixes", table.get("prefixes", []))
     return SliceRule(shapes=shapes, prefixes=prefixes, type_cubes=cubes, **whole, **text)  # type: ignore[arg-type]
 
 
-def _count(name: str, key: str, said: Any) -> int:
+def _count(file: str, key: str, said: Any) -> int:
     if not isinstance(said, int) or isinstance(said, bool) or said < 0:
-        raise _wrong(name, f"slice.{key}", f"{said!r} must be a whole number")
+        raise _wrong(file, f"slice.{key}", f"{said!r} must be a whole number")
     return said
 
 
-def _dated(name: str, key: str, seen: str, trust: str) -> None:
+def _dated(file: str, key: str, seen: str, trust: str) -> None:
     try:
         datetime.date.fromisoformat(seen)
     except ValueError:
-        raise _wrong(name, f"{key}.seen", f"{seen!r} is not a date; write 2026-11-29") from None
+        raise _wrong(file, f"{key}.seen", f"{seen!r} is not a date; write 2026-11-29") from None
     if trust not in TRUST:
-        raise _wrong(name, f"{key}.trust", f"{trust!r} must be one of {', '.join(TRUST)}")
+        raise _wrong(file, f"{key}.trust", f"{trust!r} must be one of {', '.join(TRUST)}")
 
 
-def _text(name: str, key: str, said: Any, empty: bool = False) -> str:
+def _text(file: str, key: str, said: Any, empty: bool = False) -> str:
     if not isinstance(said, str) or not (said or empty):
-        raise _wrong(name, key, "is missing" if said is None else f"{said!r} must be text")
+        raise _wrong(file, key, "is missing" if said is None else f"{said!r} must be text")
     return said
 
 
-def _texts(name: str, key: str, said: Any) -> tuple[str, ...]:
+def _texts(file: str, key: str, said: Any) -> tuple[str, ...]:
     if not isinstance(said, list) or not all(isinstance(s, str) and s for s in said):
-        raise _wrong(name, key, f"{said!r} must be a list of texts")
+        raise _wrong(file, key, f"{said!r} must be a list of texts")
     return tuple(said)
 
 
-def _wrong(name: str, key: str, why: str) -> InputError:
-    return InputError(f"chips/{name}.toml: {key}: {why}")
+def _wrong(file: str, key: str, why: str) -> InputError:
+    return InputError(f"{file}: {key}: {why}")

@@ -55,7 +55,7 @@ ClusterArgument = Annotated[
 OptionalClusterArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="[CLUSTER]",
+        metavar="CLUSTER",
         help="As v5e:4x4 or dgx-a100:2,nics=4, or a file; hopcast list clusters, list options and list "
         "cluster_file tell what can be written. Also accepted as --on.",
     ),
@@ -148,16 +148,17 @@ OutOption = Annotated[
 ]
 TraceOption = Annotated[
     str | None,
-    typer.Option(
-        "--out", "-o", metavar="FILE", help="Write a trace of every send too, as JSON for Perfetto."
-    ),
+    typer.Option("--out", "-o", metavar="FILE.json", help="Write a trace of every send too, for Perfetto."),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How the result is written.")]
 
 NodesOption = Annotated[
     str | None,
     typer.Option(
-        "--nodes", metavar="FILE", help="Node numbers in rank order, 0-127 160; as ,nodes=0-127+160."
+        "--nodes",
+        metavar="FILE",
+        help="The nodes that are used: a file of their numbers in rank order, as 0-127 160. Few are written "
+        "behind the cluster: dgx-h100:64,nodes=0-3+40.",
     ),
 ]
 OrderOption = Annotated[

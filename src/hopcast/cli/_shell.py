@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0 done, 1 the answer is no, 2 bad input, 70 our own mistake, 130 interrupted.
     """
+    _open_closed_streams()
     words = list(sys.argv[1:] if argv is None else argv)
     ours = words[: words.index("--")] if "--" in words else words
     debug = "--debug" in ours
@@ -55,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = _dispatch(words)
         sys.stdout.flush()
+        _tell_of_compiling()
     except BrokenPipeError:
         _silence_stdout()
         return BROKEN_PIPE
@@ -119,8 +121,10 @@ def _dispatch(words: list[str]) -> int:
 def _run(name: str, function: Callable[..., object], words: list[str]) -> int:
     import typer
 
+    from hopcast.cli._command import Command
+
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(name, help=_laid_out(function.__doc__ or ""))(function)
+    app.command(name, cls=Command, help=_laid_out(function.__doc__ or ""))(function)
     command = typer.main.get_command(app)
     try:
         with command.make_context(f"hopcast {name}", words[1:], obj=["hopcast", *words]) as context:
@@ -177,6 +181,24 @@ def _laid_out(doc: str) -> str:
 def _one_line(message: str) -> str:
     line = " ".join(message.split())
     return "".join(c if c.isprintable() else "?" for c in line)
+
+
+def _tell_of_compiling() -> None:
+    """Say once why an answer that was simulated took long, if it is for want of a folder; loads nothing."""
+    kept = sys.modules.get("hopcast.graph.kept")
+    note = kept.ready() if kept is not None and "numba" in sys.modules else ""
+    if note:
+        print(f"hopcast: note: {note}", file=sys.stderr)
+
+
+def _open_closed_streams() -> None:
+    """Where the shell closed stdout or stderr (``>&-``), what is printed goes nowhere, and nothing fails.
+
+    It also keeps files that are opened later from getting the numbers of these streams.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
 
 
 def _silence_stdout() -> None:

@@ -31,6 +31,12 @@ def example(examples: Sequence[str], words: Iterable[str]) -> str:
     return max(examples, key=alike)
 
 
+def arguments(command: object) -> list[str]:
+    """How the arguments of a command of typer's are written, in order: ``["COLLECTIVE", "CLUSTER"]``."""
+    params = getattr(command, "params", [])
+    return [p.metavar or p.name.upper() for p in params if p.param_type_name == "argument"]
+
+
 def explained(error: Exception, name: str, words: Sequence[str], examples: Sequence[str]) -> str | None:
     """The line for an error of the command line; None for other errors.
 
@@ -49,10 +55,11 @@ def explained(error: Exception, name: str, words: Sequence[str], examples: Seque
         return f"{_no_option(error)} (see: hopcast {name} --help)"
     if kind == "BadParameter":
         return f"{_value(message, words)} (see: hopcast {name} --help)"
-    if found := re.fullmatch(r"Missing \w+ '\[?(.*?)\]?'(\. .*)?", message, re.DOTALL):
+    if found := re.fullmatch(r"Missing \w+ '(.*?)'(\. .*)?", message, re.DOTALL):
         message = f"{found[1]} is missing"
     elif found := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
-        message = f"{found[1]!r} is too much"
+        takes = " ".join(arguments(getattr(getattr(error, "ctx", None), "command", None)))
+        message = f"{found[1]!r} is too much: {name} takes {takes or 'options only'}"
     elif found := re.fullmatch(r"Option '(.*)' requires (an|\d+) arguments?", message):
         message = f"{found[1]} takes {'a value' if found[2] == 'an' else f'{found[2]} values'}"
     return f"{message}; as in: {example(examples, words)}" if examples else message

@@ -33,11 +33,12 @@ def command(
     """Rank the slices of so many chips by how long a collective takes on them.
 
     Every shape that can be had is a row, twisted ones apart, with the axes that are closed. Without --on
-    all generations are tried. With --mesh and --over the collective runs over some axes of a mesh, and every
-    way to lay the mesh on a slice that makes a difference is a row: order is what --order of predict takes,
-    mesh says which physical axes that is. price says what the time is: the formula where it is exact, else
-    flows, or steps (a barrier after each) for large schedules on slices whose chips are not alike.
-    efficiency is bound / time; limit is the least time with every link of the slice.
+    all generations are tried. With --mesh and --over the collective runs over some axes of a mesh, and each
+    of jax's order and row-major orders over the physical axes that makes a difference is a row: order is
+    what --order of predict takes, mesh says which physical axes that is. Other orders, as of blocks of
+    chips, can be a FILE for predict; they are not tried. price says what the time is: the formula where it
+    is exact, else flows, or steps (a barrier after each) for large schedules on slices whose chips are not
+    alike. efficiency is bound / time; limit is the least time with every link of the slice.
 
     Example:
       hopcast advise all_gather --chips 16 --on v5e --on v5p --size 1GiB

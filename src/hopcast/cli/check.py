@@ -16,8 +16,11 @@ def command(
     over: o.OverOption = None,
     mesh: o.MeshOption = None,
     order: o.OrderOption = "",
+    per_rank: o.PerRankOption = False,
     root: o.RootOption = "0",
     shift: o.ShiftOption = 1,
+    slow: o.SlowOption = None,
+    dead: o.DeadOption = None,
     seed: o.SeedOption = 0,
     format: o.FormatOption = o.Format.TABLE,
 ) -> int:
@@ -45,6 +48,9 @@ def command(
         root=root,
         shift=shift,
         seed=seed,
+        per_rank=per_rank,
+        slow=slow or [],
+        dead=dead or [],
     )
     result = check_rows(q, algorithm, where.warnings)
     _output.show(result, format, context.obj)

@@ -6,27 +6,33 @@ import typer
 
 from hopcast.cli import _options as o
 
+PageSizeOption = Annotated[
+    str | None,
+    typer.Option("--size", metavar="SIZE", help="Bytes of the whole array of one group; default 1MiB."),
+]
+CompareOption = Annotated[
+    str | None,
+    typer.Option(
+        "--compare",
+        metavar="ALGORITHM|CLUSTER",
+        help="A second algorithm or cluster, side by side on one clock.",
+    ),
+]
+PageOption = Annotated[str, typer.Option("--out", "-o", metavar="FILE.html", help="The page to write.")]
+
 
 def command(
     context: typer.Context,
     collective: o.CollectiveArgument,
     cluster: o.OptionalClusterArgument = None,
     on: o.OnOption = None,
-    size: Annotated[
-        str, typer.Option("--size", metavar="SIZE", help="Bytes of the whole array of one group.")
-    ] = "1MiB",
+    nodes: o.NodesOption = None,
+    size: PageSizeOption = None,
     over: o.OverOption = None,
     mesh: o.MeshOption = None,
     order: o.OrderOption = "",
     algorithm: o.AlgorithmOption = "auto",
-    compare: Annotated[
-        str | None,
-        typer.Option(
-            "--compare",
-            metavar="ALGORITHM|CLUSTER",
-            help="A second algorithm or cluster, side by side on one clock.",
-        ),
-    ] = None,
+    compare: CompareOption = None,
     price: o.PriceOption = None,
     per_rank: o.PerRankOption = False,
     root: o.RootOption = "0",
@@ -34,9 +40,7 @@ def command(
     slow: o.SlowOption = None,
     dead: o.DeadOption = None,
     seed: o.SeedOption = 0,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE.html", help="The page to write.")
-    ] = "explore.html",
+    out: PageOption = "explore.html",
 ) -> None:
     """A page that opens from disk in any browser and asks nothing of the network.
 
@@ -58,7 +62,7 @@ def command(
         raise ValueError(f"-o {out!r}: a page is written as .html")
     made = explore(
         collective,
-        o.one_cluster(cluster, on),
+        o.one_cluster(cluster, on, nodes),
         size=size,
         over=over,
         mesh=mesh,

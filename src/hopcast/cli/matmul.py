@@ -33,7 +33,8 @@ def command(
     A dim is a length or a name, then _ and the mesh axes that cut it. The last dim of the left operand and
     the first of the right one are contracted. The result stays cut as the operands are, unless it is said
     behind ->. The size of a collective is the array of one group, that of the matmul what a device reads and
-    writes.
+    writes. serial is one after the other, overlapped the ideal of many parts that are sent and computed at
+    once.
 
     Example:
       hopcast matmul "bf16[b,d_x] @ bf16[d_x,f]" v5e:16x16 --dims b=1024,d=8192,f=8192

@@ -20,7 +20,8 @@ def command(
     """How a message gets from one chip to another, over all link-disjoint routes at once.
 
     Latency and bandwidth time add up; over p routes of h hops each a message of D bytes takes h alpha + D
-    / (p W).
+    / (p W). Over routes of different lengths it is cut so that all end together, and the latency is their
+    mean by rate.
 
     Example:
       hopcast route v5e:4x4 3,3 0,0 --size "bf16[2048,2048]"

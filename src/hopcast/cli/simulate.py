@@ -51,6 +51,8 @@ def command(
     from hopcast.cli import _output, _progress
     from hopcast.verbs.simulate import simulate, trace
 
+    if out and not out.endswith(".json"):
+        raise ValueError(f"-o {out!r}: a trace is written as .json; the table goes to stdout")
     with _progress.Progress() as progress:
         result = simulate(
             collective,

@@ -39,7 +39,8 @@ def command(
 ) -> None:
     """Predict a collective for every size of a range, as an nccl-tests log would list them.
 
-    Sizes are nccl-tests': of all_to_all what one rank sends, of the others the whole array. --algorithm
+    Sizes are nccl-tests': of all_to_all what one rank sends, of the others the whole array, and rounded down
+    as it does: to whole elements, and where each rank has a part of its own to 16 bytes of it. --algorithm
     all gives a row for each algorithm at each size, so that one sees where they cross.
 
     Example:

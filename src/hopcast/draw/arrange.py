@@ -12,7 +12,10 @@ from hopcast.ir.collective import ALL
 from hopcast.ir.schedule import Schedule
 from hopcast.ir.topology import Ints
 
+from .words import listed
+
 _MOST_ROW, _MOST_SIDE, _MOST_CELLS = 16, 8, 16
+_MOST_SHEETS = 8  # ranks on more than two axes of which all are drawn, in sheets side by side
 _SETS = 8  # contributions that are drawn one by one
 
 
@@ -41,6 +44,7 @@ class Plan:
         split: Columns of cells before which there is a gap.
         rows: Names of the rows of cells; empty if they have none.
         sets: Whether each contribution to a sum is drawn.
+        sheet: Columns of a sheet where a third axis makes several, with a column free between; else 0.
         notes: Sentences for the caption.
     """
 
@@ -55,6 +59,7 @@ class Plan:
     split: frozenset[int] = frozenset()
     rows: list[str] = field(default_factory=list)
     sets: bool = False
+    sheet: int = 0
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -67,6 +72,10 @@ class Plan:
         """Width and height of a rank's cells together."""
         columns, rows = max(c.column for c in self.cells) + 1, max(c.row for c in self.cells) + 1
         return columns * self.wide + len(self.split) * 4, rows * self.high
+
+    def sheet_of(self, column: int) -> int:
+        """On which sheet a column of ranks is."""
+        return column // (self.sheet + 1) if self.sheet else 0
 
     def corner(self, cell: Cell) -> tuple[float, float]:
         """Upper left of a cell in its block."""
@@ -162,8 +171,10 @@ def _plane(schedule: Schedule, cluster: Cluster, axes: list[int]) -> Plan:
     places = [np.unique(at[:, a]) for a in axes]
     index = np.stack([np.searchsorted(p, at[:, a]) for p, a in zip(places, axes, strict=True)], 1)
     side = _MOST_SIDE if schedule.ranks <= _MOST_SIDE**2 else _MOST_SIDE // 2
-    seen = np.all(index[:, :2] < side, 1) & np.all(index[:, 2:] == 0, 1)
-    shown = {int(h): (int(index[h, 0]), int(index[h, 1])) for h in np.flatnonzero(seen)}
+    sheets = len(axes) > 2 and schedule.ranks <= _MOST_SHEETS
+    seen = np.all(index[:, :2] < side, 1) & (sheets | np.all(index[:, 2:] == 0, 1))
+    column = index[:, 0] + (len(places[0]) + 1) * _sheet(index)
+    shown = {int(h): (int(column[h]), int(index[h, 1])) for h in np.flatnonzero(seen)}
     straight = in_order(schedule.groups[0])
     names = {h: topology.place(int(schedule.groups[0][h])) if straight else str(h) for h in shown}
     full = [len(p) == topology.axes[a].length for p, a in zip(places, axes, strict=True)]
@@ -172,14 +183,24 @@ def _plane(schedule: Schedule, cluster: Cluster, axes: list[int]) -> Plan:
         for a, f, p in zip(axes[:2], full, places, strict=False)
     )
     plan = Plan(shown, names, True, (closed[0], closed[1]), len(shown) == schedule.ranks)
-    across, down = (topology.axes[a].name for a in axes[:2])
+    plan.sheet = len(places[0]) if sheets else 0
+    across, down, *others = (topology.axes[a].name for a in axes)
     who = "Ranks stand at their places" if straight else "Numbers are ranks, each at the place of its chip"
-    plan.notes.append(f"{who}: {across} across, {down} down.")
+    more = f", one sheet for each place along {listed(others)}" if sheets else ""
+    plan.notes.append(f"{who}: {across} across, {down} down{more}.")
     if len(shown) < schedule.ranks:
         plan.notes.append(
             f"{len(shown)} of {schedule.ranks:,} ranks are drawn; sends to and from the others are not."
         )
     return plan
+
+
+def _sheet(index: Ints) -> Ints:
+    """The sheet of each rank, the first of the axes after two fastest. Shapes: ``index`` is [ranks, axes]."""
+    lengths = index[:, 2:].max(0, initial=0) + 1
+    scale = np.cumprod([1, *lengths.tolist()])[:-1]
+    found: Ints = (index[:, 2:] * scale).sum(1).astype(np.int32)
+    return found
 
 
 def _cells(plan: Plan, schedule: Schedule, cluster: Cluster | None, axes: list[int]) -> None:
@@ -271,7 +292,8 @@ def _matrix(plan: Plan, schedule: Schedule) -> None:
 def _maps(plan: Plan, schedule: Schedule, cluster: Cluster, axes: list[int], owner: Ints) -> None:
     """For each part of the array a small map of the ranks, with a cell at the place of each chunk's owner."""
     at = cluster.topology.coords[schedule.groups[0]]
-    place = [np.searchsorted(np.unique(at[:, a]), at[:, a])[owner] for a in axes[:2]]
+    index = np.stack([np.searchsorted(np.unique(at[:, a]), at[:, a]) for a in axes], 1)
+    place = [index[owner, 0] + plan.sheet * _sheet(index)[owner], index[owner, 1]]
     long = [int(p.max()) + 1 for p in place]
     by = [-(-k // _MOST_SIDE) for k in long]
     part = part_of(owner)
@@ -280,7 +302,7 @@ def _maps(plan: Plan, schedule: Schedule, cluster: Cluster, axes: list[int], own
     for (r, k), chunks in _grouped(place[1] // by[1], part * wide + place[0] // by[0]):
         plan.cells.append(Cell(r, k, chunks, k // wide))
     plan.wide = plan.high = 12.0 if max(long) <= 4 and parts <= 2 else 8.0 if max(long) <= 4 else 6.0
-    plan.split = frozenset(p * wide for p in range(1, parts))
+    plan.split = frozenset(range(plan.sheet or wide, parts * wide, plan.sheet or wide))
     maps = (
         f"{parts} small maps of the ranks, one for each part of the array,"
         if parts > 1

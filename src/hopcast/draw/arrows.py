@@ -59,10 +59,11 @@ def _kind(plan: Plan, src: int, dst: int, ranks: int) -> str:
         return "edge" if abs(src - dst) in (1, ranks - 1) else "none"
     (a, b), (c, d) = plan.shown[src], plan.shown[dst]
     ahead, down = c - a, d - b
-    wide, tall = plan.shape
+    wide, tall = plan.sheet or plan.shape[0], plan.shape[1]
     if abs(ahead) + abs(down) == 1:
         return "near"
-    if down == 0 and plan.closed[0] and abs(ahead) == wide - 1 and (plan.whole or plan.flat):
+    together = plan.sheet_of(a) == plan.sheet_of(c)
+    if down == 0 and together and plan.closed[0] and abs(ahead) == wide - 1 and (plan.whole or plan.flat):
         return "wrap"
     if ahead == 0 and plan.closed[1] and abs(down) == tall - 1:
         return "wrap"
@@ -101,6 +102,14 @@ def _tracks(plan: Plan, frame: Frame) -> dict[Pair, int]:
         busy[free].append((left, left + long))
         track[s, d, k] = free
     return track
+
+
+def beside_names(plan: Plan, frame: Frame) -> bool:
+    """Whether sends of a plane run between columns of ranks, through the corners of blocks."""
+    ranks = len(frame.count)
+    pairs = set(zip(frame.rows.src.tolist(), frame.rows.dst.tolist(), strict=True))
+    far = ((s, d) for s, d in pairs if _kind(plan, s, d, ranks) == "far")
+    return plan.flat and any(plan.shown[s][0] == plan.shown[d][0] for s, d in far)
 
 
 def draw_sends(canvas: Canvas, scene: Scene) -> None:
@@ -181,10 +190,11 @@ def _across(scene: Scene, src: int, dst: int, order: int) -> tuple[Line, int]:
         (b.left + b.right) / 2,
         (b.top + b.bottom) / 2,
     )
-    far = abs(scene.plan.shown[dst][0] - scene.plan.shown[src][0]) + abs(
-        scene.plan.shown[dst][1] - scene.plan.shown[src][1]
-    )
-    aside = 4.0 * far + 3 * order
+    (column, row), (to, down) = scene.plan.shown[src], scene.plan.shown[dst]
+    aside = 4.0 * (abs(to - column) + abs(down - row)) + 3 * order
+    sheets = abs(scene.plan.sheet_of(to) - scene.plan.sheet_of(column))
+    if sheets:  # columns of a sheet take lines of their own
+        aside = 4.0 * sheets + 5.0 * (min(column, to) % (scene.plan.sheet + 1)) + 3 * order
     if a.top == b.top:
         over = a.bottom + 3 + aside
         return ((ax, a.bottom), (ax, over), (bx + aside, over), (bx + aside, b.bottom + 2)), OVER

@@ -97,7 +97,10 @@ def crossings(xs: Sequence[float], curves: Mapping[str, Sequence[float]]) -> lis
     return out
 
 
-def plot(canvas: Sketch, box: Box, curves: Sequence[Curve], x: Scale, y: Scale, title: str = "") -> None:
+def plot(
+    canvas: Sketch, box: Box, curves: Sequence[Curve], x: Scale, y: Scale, title: str = "",
+    clear_of: Sequence[Line] = (),
+) -> None:  # fmt: skip
     """Curves in a box, each named at its end.
 
     Args:
@@ -107,6 +110,7 @@ def plot(canvas: Sketch, box: Box, curves: Sequence[Curve], x: Scale, y: Scale, 
         x: Scale across.
         y: Scale upwards.
         title: Above it.
+        clear_of: Lines that are drawn besides and that names keep off.
     """
     canvas.rect(box, "panel", layer=BACK)
     across, up = box.right - box.left, box.bottom - box.top
@@ -133,7 +137,7 @@ def plot(canvas: Sketch, box: Box, curves: Sequence[Curve], x: Scale, y: Scale, 
             px, py = line[k]
             canvas.rect(Box(px - 3, py - 3, px + 3, py + 3), f"h{kind}", round_by=3, layer=OVER)
         if line[-1][0] < box.right - 1:
-            _name_inside(canvas, box, curve.name, line, [*lines[:i], *lines[i + 1 :]])
+            _name_inside(canvas, box, curve.name, line, [*lines[:i], *lines[i + 1 :], *clear_of])
         else:
             ends.append((line[-1][1], curve.name, kind))
     _names(canvas, box, ends)

@@ -17,7 +17,7 @@ from .boxes import Box, around
 from .geometry import Line, toward
 from .layout import Layout, centre, lay_out, long_axes
 from .svg import BACK, BOXES, LEAST_WIDTH, LINES, OVER, SMALL, Canvas
-from .topology import draw_cables, draw_vertices, summary
+from .topology import about, draw_cables, draw_vertices
 from .topology_text import runs
 from .words import counted, plural
 
@@ -132,19 +132,20 @@ def cut_svg(cluster: Cluster, cut: Cut, *, title: str = "", caption: str = "") -
     _check(topology, cut)
     plan, canvas = lay_out(topology), Canvas()
     cells, tint = _cells(plan, topology), tints(topology, cut.part)
-    for box, shade in dict.fromkeys(zip(cells, tint, strict=True)):
-        if shade:
-            canvas.rect(box, f"a{shade}", layer=BACK)
+    drawn = [(cells[v], shade) for v, shade in enumerate(tint) if shade and v not in plan.hidden]
+    for box, shade in dict.fromkeys(drawn):
+        canvas.rect(box, f"a{shade}", layer=BACK)
     draw_cables(canvas, plan, topology, None)
     _crossing(canvas, plan, topology, cut.links)
     border = _border(canvas, plan, topology, cut.part, cells)
     draw_vertices(canvas, plan, topology, set())
     _label(canvas, cut, border)
     canvas.widen(LEAST_WIDTH)
+    left = canvas.edge.left  # of all lines of the key: each of them moves the edge a little
     for words, shade in _key(topology, cut, tint):
-        _sample(canvas, words, shade)
+        _sample(canvas, words, shade, left)
     canvas.footer([*([caption] if caption else []), *plan.notes])
-    head, said = title or cluster.name, summary(topology)
+    head, said = title or cluster.name, about(cluster)
     canvas.headline(head, said.removeprefix(f"{head}: "))
     return canvas.render(head, " ".join([f"{said}.", *_words(topology, cut), caption, *plan.notes]).strip())
 
@@ -174,7 +175,7 @@ def cut_text(cluster: Cluster, cut: Cut, *, caption: str = "") -> str:
 
     topology = cluster.topology
     _check(topology, cut)
-    lines = [summary(topology), "", *_letters(topology, cut.part), "", *_words(topology, cut)]
+    lines = [about(cluster), "", *_letters(topology, cut.part), "", *_words(topology, cut)]
     names = [topology.link_name(int(i)) for i in cut.links[:8]]
     more = f" and {len(cut.links) - 8:,} more" if len(cut.links) > 8 else ""
     lines += [f"{cut.what}: {', '.join(names)}{more}"] if names else []
@@ -224,10 +225,10 @@ def _check(topology: Topology, cut: Cut) -> None:
 
 def _pitch(plan: Layout, topology: Topology) -> tuple[float, float] | None:
     """How far boxes of chips are from the next ones across and down; None where they are in no rows."""
-    middles = [centre(plan.boxes[v]) for v in range(topology.chips)]
+    middles = [centre(plan.boxes[v]) for v in range(topology.chips) if v not in plan.hidden]
     rows = sorted({round(y, 1) for _, y in middles})
     across = [b - a for y in rows for a, b in pairwise(sorted({x for x, at in middles if round(at, 1) == y}))]
-    all_rows = sorted({round(centre(box)[1], 1) for box in plan.boxes})
+    all_rows = sorted({round(centre(b)[1], 1) for v, b in enumerate(plan.boxes) if v not in plan.hidden})
     down = [b - a for a, b in pairwise(all_rows)]
     box = plan.boxes[0]
     wide, high = min(across, default=box.right - box.left + 24), min(down, default=box.bottom - box.top + 24)
@@ -241,17 +242,24 @@ def _cells(plan: Layout, topology: Topology) -> list[Box]:
     if pitch is None:
         return [box.grown(9) for box in plan.boxes]
     rows: dict[float, list[Box]] = {}
-    for box in sorted(set(plan.boxes), key=lambda b: b.left):
+    drawn = {box for v, box in enumerate(plan.boxes) if v not in plan.hidden}
+    for box in sorted(drawn, key=lambda b: b.left):
         rows.setdefault(round(centre(box)[1], 1), []).append(box)
     first = plan.boxes[0]
-    beside = (pitch[0] - (first.right - first.left)) / 2
-    cells = []
-    for b in plan.boxes:
-        y = centre(b)[1]
-        gaps = [d.left - c.right for c, d in pairwise(rows[round(y, 1)])]
-        out = min(gaps, default=2 * beside) / 2
-        cells.append(Box(b.left - out, y - pitch[1] / 2, b.right + out, y + pitch[1] / 2))
-    return cells
+    beside, high = pitch[0] - (first.right - first.left), sorted(rows)
+    cells: dict[Box, Box] = {}
+    for i, y in enumerate(high):
+        row = rows[y]
+        gaps = [b.left - a.right for a, b in pairwise(row)]
+        least = min(gaps, default=beside)
+        # up to the next one, unless that is so far off that something else must be between
+        across = [least, *(gap if gap <= 3 * least else least for gap in gaps), least]
+        far = [y - high[i - 1] if i else pitch[1], high[i + 1] - y if i + 1 < len(high) else pitch[1]]
+        up, down = (gap if gap <= 1.5 * pitch[1] else pitch[1] for gap in far)
+        for k, b in enumerate(row):
+            left, right = b.left - across[k] / 2, b.right + across[k + 1] / 2
+            cells[b] = Box(left, y - up / 2, right, y + down / 2)
+    return [cells.get(b, b) for b in plan.boxes]
 
 
 def _border(canvas: Canvas, plan: Layout, topology: Topology, part: Ints, cells: list[Box]) -> list[Line]:
@@ -348,9 +356,9 @@ def _nodes(topology: Topology, inside: Bools) -> str:
     return f"{word} {whole[0]}" if len(whole) == 1 else f"{plural(word)} {runs(whole.tolist())}"
 
 
-def _sample(canvas: Canvas, words: str, shade: int) -> None:
+def _sample(canvas: Canvas, words: str, shade: int, left: float) -> None:
     """A line of the key."""
-    left, y = canvas.edge.left, canvas.edge.bottom + 20
+    y = canvas.edge.bottom + 20
     if shade:
         canvas.rect(around(left + 12, y - 4, 24, 13), f"a{shade}", round_by=2)
     else:

@@ -15,7 +15,7 @@ from hopcast.units import show_rate, show_seconds
 from .boxes import Box
 from .sketch import Sketch
 from .svg import OVER
-from .topology import shares, summary
+from .topology import about, shares
 from .topology_text import aligned
 from .words import counted
 
@@ -207,7 +207,7 @@ def fabric_svg(sides: Sequence[Side], *, title: str, caption: str = "") -> str:
         "Numbers are percent of the even share, which each tier has for itself; idle tiers look like busy "
         "ones, so the times below tell which binds."
     )
-    return canvas.finish(title, summary(sides[0].cluster.topology), notes)
+    return canvas.finish(title, about(sides[0].cluster), notes)
 
 
 def _tier(canvas: Sketch, rows: Sequence[Tier], sides: Sequence[Side], top: float) -> float:
@@ -331,5 +331,5 @@ def fabric_text(side: Side) -> str:
             even, most = show_seconds(way.mean), show_seconds(way.most)
             rows.append((f"{tier.name} {word}", f"{tier.cables:,}", least, even, most, ratio))
     return "\n".join(
-        [summary(topology), "", *(line.rstrip() for line in aligned(rows)), "", _hottest(side, found)]
+        [about(side.cluster), "", *(line.rstrip() for line in aligned(rows)), "", _hottest(side, found)]
     )

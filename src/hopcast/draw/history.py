@@ -148,14 +148,21 @@ def history(schedule: Schedule, steps: Iterable[int]) -> History:
     if schedule.ranks <= _SETS:
         bit = np.left_shift(np.uint64(1), np.arange(h, dtype=np.uint64) % np.uint64(_SETS))
         who = np.where(start, bit[:, None], np.uint64(0)).astype(np.uint64)
+    full = schedule.ranks if reduces else 1
+
+    def wanted(step: int) -> Bools:
+        # a finished cell of the result is wanted, also where a later send brings the same once more
+        found: Bools = live[step] | (goal & (count == full))
+        return found
+
     nothing = np.zeros((h, c), bool)
-    frames = [Frame(-1, count.copy(), who.copy(), live[-1], nothing, where.none)] if -1 in live else []
+    frames = [Frame(-1, count.copy(), who.copy(), wanted(-1), nothing, where.none)] if -1 in live else []
     for i in range(max(keep, default=-1) + 1):
         rows = where.local(schedule.make(i))
         new = _advance(rows, count, who)
         if i in live:
-            frames.append(Frame(i, count.copy(), who.copy(), live[i], new, rows))
-    return History(where.vertices, frames, goal, schedule.ranks if reduces else 1)
+            frames.append(Frame(i, count.copy(), who.copy(), wanted(i), new, rows))
+    return History(where.vertices, frames, goal, full)
 
 
 class _Holders:

@@ -1,7 +1,7 @@
 """Where chips, switches and links are in the picture of a network: lines and rings; others elsewhere."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,11 +25,14 @@ class Trace:
         lines: From the middle of its source to the middle of its destination.
         wraps: Whether it is drawn as a wrap-around.
         ticks: Whether it is a tick on a chip, which stands for a link to another sheet.
+        upright: Whether it leads from the edge of a box to the edge of another above or below. It then moves
+            aside across, so that its ends stay on those edges however slanting it is.
     """
 
     lines: tuple[Line, ...]
     wraps: bool = False
     ticks: bool = False
+    upright: bool = False
 
 
 @dataclass
@@ -47,6 +50,7 @@ class Layout:
         marks: Words among the chips, such as the names of sheets: point, text, anchor.
         bundles: Thick arrows between sheets.
         notes: Sentences for the caption.
+        hidden: Vertices that are not drawn; a link of theirs has no lines.
     """
 
     boxes: list[Box]
@@ -59,10 +63,13 @@ class Layout:
     marks: list[tuple[Point, str, str]] = field(default_factory=list)
     bundles: list[Line] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    hidden: frozenset[int] = frozenset()
 
     def ways(self, topology: Topology, link: int, aside: float) -> list[Line]:
-        """The lines of a link, outside the boxes at its ends, moved to its right by ``aside``."""
+        """The lines of a link between its boxes, moved to its right by ``aside``; none of a hidden one."""
         trace = self.traces[link]
+        if trace.upright:
+            return [_between_edges(line, aside) for line in trace.lines]
         first, last = self.boxes[int(topology.src[link])], self.boxes[int(topology.dst[link])]
         out, many = [], len(trace.lines)
         for i, line in enumerate(trace.lines):
@@ -74,6 +81,13 @@ class Layout:
         return out
 
 
+def _between_edges(line: Line, aside: float) -> Line:
+    """The line a little off both edges, moved to its right by ``aside``."""
+    (ax, ay), (bx, by) = line
+    up = 1.0 if by < ay else -1.0
+    return ((ax + up * aside, ay - up), (bx + up * aside, by + up))
+
+
 def long_axes(topology: Topology) -> list[int]:
     """Axes that have more than one chip."""
     return [a for a, axis in enumerate(topology.axes) if axis.length > 1]
@@ -82,10 +96,12 @@ def long_axes(topology: Topology) -> list[int]:
 def too_large(topology: Topology) -> InputError:
     """The error for a network that would be no picture."""
     near = "torus:8x8x8, torus:16x16 or ring:64" if topology.is_grid else "switch:72, one node or one slice"
+    units = any(label.startswith("unit ") for label in topology.labels)
+    sketch = f", or its units: hopcast atlas --only gpu_topology --on {topology.name}" if units else ""
     return InputError(
         f"{topology.name} with {topology.chips:,} chips is too large to draw (at most {MOST_CHIPS:,} "
         f"chips, {MOST_ALONG} along an axis of a grid, 256 in a row under switches); "
-        f"draw a smaller one, such as {near}"
+        f"draw a smaller one, such as {near}{sketch}"
     )
 
 
@@ -177,22 +193,25 @@ def centre(box: Box) -> Point:
     return ((box.left + box.right) / 2, (box.top + box.bottom) / 2)
 
 
-def lay_out(topology: Topology, bows: bool = True) -> Layout:
+def lay_out(topology: Topology, bows: bool = True, keep: Collection[int] = ()) -> Layout:
     """The plan of a network's picture.
 
     Args:
         topology: The network.
         bows: Whether wrap-arounds of a grid may be whole loops; numbers beside links need their room.
+        keep: Vertices that must be drawn, where there are too many for all.
 
     Raises:
         InputError: if it is too large to be read.
     """
-    from . import layout_grid, layout_switch
+    from . import layout_grid, layout_slices, layout_switch
 
     if topology.chips > MOST_CHIPS:
         raise too_large(topology)
+    if topology.is_slices and topology.axes[0].length > 1:
+        return layout_slices.slices(topology, bows, keep)
     if not topology.is_grid:
-        return layout_switch.layers(topology)
+        return layout_switch.layers(topology, keep)
     axes = long_axes(topology)
     if not axes:
         return one_chip(topology)

@@ -58,7 +58,8 @@ class _Sheets:
         crowd = max(self.wide, self.tall, *([8] if many > 1 else []), *([17] if topology.chips > 512 else []))
         tier = next(t for t in _TIERS if crowd <= t[0])
         self.box, self.pitch, self.size, self.lane = tier[1:3], tier[3:5], tier[5], tier[6]
-        self.bows = bows and max(self.wide, self.tall) <= 8 and self.size > 0
+        self.twisted = self._is_twisted()
+        self.bows = bows and max(self.wide, self.tall) <= 8 and self.size > 0 and not self.twisted
         self.short = width(topology.place(topology.chips - 1), self.size) > self.box[0] - 2
         room = width(self.name(topology.chips - 1), 7.5) if self.size else 4.0
         self.side = 0.0 if self.bows else room
@@ -69,6 +70,12 @@ class _Sheets:
             (self.tall - 1) * self.pitch[1] + self.box[1] + (40 if self.size else 30),
         )
         self.columns = self._columns(many)
+
+    def _is_twisted(self) -> bool:
+        """Whether a wrap-around ends in another row, column or sheet than the one along which it runs."""
+        topology = self.topology
+        moved = topology.coords[topology.src] != topology.coords[topology.dst]
+        return bool(np.any(moved.sum(1)[np.isin(topology.axis, (self.across, self.down))] > 1))
 
     def _columns(self, many: int) -> int:
         """Sheets side by side: whole axes where they fit, else about as many as fit."""
@@ -132,8 +139,7 @@ class _Sheets:
             return Trace(((a, _to(a, x * way, y * way)), (_to(b, -x * way, -y * way), b)), ticks=True)
         if is_step(topology, link):
             return Trace(((a, b),))
-        ahead = topology.coords[dst] - topology.coords[src]
-        if self.bows and int(np.count_nonzero(ahead)) == 1:
+        if self.bows:
             return Trace((self._bow(a, b, axis, way),), wraps=True)
         reach = (14.0 if self.size < 8 else 22.0) if self.size else 6.0
         far = (self.box[0] / 2 + reach, 0.0) if axis == self.across else (0.0, self.box[1] / 2 + reach)
@@ -226,6 +232,10 @@ class _Sheets:
         which = which_wrap(wraps)
         if wraps and self.bows:
             found.notes.append(f"{which}: a loop joins the two ends of a line.")
+        elif wraps and self.twisted and self.size:
+            found.notes.append(
+                f"{which} with a twist: a stub at the edge leads to the chip whose name it bears."
+            )
         elif wraps:
             named = ", and bears the name of the chip there" if self.size else ""
             found.notes.append(

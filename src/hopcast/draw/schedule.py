@@ -10,9 +10,10 @@ from hopcast.ir.schedule import REDUCE, Schedule
 
 from . import theme
 from .arrange import Cell, Plan, arrange
-from .arrows import Scene, draw_sends, reach
+from .arrows import Scene, beside_names, draw_sends, reach
 from .boxes import Box, width
 from .history import Frame, History, history, progress, thinned
+from .impaired import impaired
 from .svg import BACK, BOXES, LEAST_WIDTH, OVER, SMALL, Canvas
 from .words import counted
 
@@ -74,7 +75,7 @@ def schedule_svg(
             f"{len(story.frames)} of {schedule.step_count + 1:,} states are drawn, the start counted."
         )
     canvas.footer(notes)
-    under = describe(schedule)
+    under = describe(schedule, cluster)
     head = title or f"{schedule.collective.name} by {schedule.algorithm}" + (
         f" on {cluster.name}" if cluster else ""
     )
@@ -83,15 +84,16 @@ def schedule_svg(
     return canvas.render(head, " ".join([f"{under}.", *states, *notes]))
 
 
-def describe(schedule: Schedule) -> str:
-    """A schedule in a line."""
+def describe(schedule: Schedule, cluster: Cluster | None = None) -> str:
+    """A schedule in a line, with what is slow or dead where it runs."""
     c = schedule.collective
     words = (
         f"{counted(c.ranks, 'rank')}, {counted(c.chunks, 'chunk')}, {counted(schedule.step_count, 'step')}"
     )
     if schedule.lanes > 1:
         words += f", {schedule.lanes} lanes"
-    return words + (f", root {c.root}" if c.name in ROOTED else "")
+    words += f", root {c.root}" if c.name in ROOTED else ""
+    return "; ".join(filter(None, (words, impaired(cluster) if cluster else "")))
 
 
 def _name(frame: Frame) -> str:
@@ -105,13 +107,18 @@ class _Looks:
         self.plan, self.schedule, self.story = plan, schedule, story
         self.names = max((width(r, 8.5) for r in plan.rows), default=0.0)
         block, shape = plan.block, plan.shape
-        self.gap = (34.0, 34.0) if plan.flat else (max(30.0, self._rank_names() - block[0] + 8), 0.0)
-        self.edge = 22.0
+        # In the corner between blocks a name is clear of arrows to neighbours, which may be many.
+        self.cornered = plan.flat and not any(beside_names(plan, f) for f in story.frames)
+        room = self._rank_names() + 6
+        self.gap = (
+            (max(34.0, room * self.cornered), 34.0) if plan.flat else (max(30.0, room - block[0] + 2), 0.0)
+        )
+        self.edge = max(22.0, room * self.cornered)
         self.below = max((reach(plan, f) for f in story.frames), default=0.0)
         inner = shape[0] * block[0] + (shape[0] - 1) * self.gap[0]
         heads = [progress(story, f, schedule.collective) for f in story.frames]
-        room = max(width(h, SMALL) for h in heads) if heads else 0.0
-        self.wide = max(inner + 2 * self.edge + self.names, room) + 2 * _PAD
+        head = max(width(h, SMALL) for h in heads) if heads else 0.0
+        self.wide = max(inner + 2 * self.edge + self.names, head) + 2 * _PAD
         rows = shape[1] * block[1] + (shape[1] - 1) * self.gap[1]
         self.high = _HEAD + 20 + rows + (self.edge if plan.flat else self.below) + _PAD
         fit = max(1, int((_WIDEST_PAGE + 14) // (self.wide + 14)))
@@ -159,7 +166,8 @@ class _Looks:
         plan = self.plan
         name, middle = plan.names[holder], (box.left + box.right) / 2
         if plan.flat:
-            canvas.text(box.left, box.top - 4, name, size=9, cls="muted", anchor="start")
+            x, anchor = (box.left - 3, "end") if self.cornered else (box.left, "start")
+            canvas.text(x, box.top - 4, name, size=9, cls="muted", anchor=anchor)
         else:
             canvas.text(middle, box.top - 6, name, size=9)
         for cell in plan.cells:

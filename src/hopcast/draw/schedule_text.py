@@ -64,7 +64,7 @@ def schedule_text(
     ranks = rank_names(story.vertices[:n], cluster)
     names = [ranks[h] if h < n else f"vertex {story.vertices[h]}" for h in shown]
     body = _table(story, schedule, cells, shown, names)
-    head = f"{schedule.collective.name} by {schedule.algorithm}: {describe(schedule)}"
+    head = f"{schedule.collective.name} by {schedule.algorithm}: {describe(schedule, cluster)}"
     notes = [cells.legend(), *_notes(schedule, story, len(shown))]
     return "\n".join([head, "", *(line.rstrip() for line in body), "", *notes])
 

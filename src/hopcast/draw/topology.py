@@ -13,6 +13,7 @@ from hopcast.units import show_rate, show_seconds, show_size
 from . import theme
 from .boxes import Box, wrap
 from .geometry import Line, middle
+from .impaired import impaired, mark_slow, slow_links
 from .layout import Layout, lay_out
 from .svg import BACK, BOXES, LEAST_WIDTH, LINES, OVER, SMALL, Canvas
 from .words import counted
@@ -52,8 +53,17 @@ def topology_svg(
     topology = cluster.topology
     busy = None if load is None else shares(topology, load)
     ways = [check_route(topology, route, i) for i, route in enumerate(routes)]
-    plan, canvas = lay_out(topology, busy is None), Canvas()
+    keep = {int(v) for r in ways for i in r for v in (topology.src[i], topology.dst[i])}
+    if busy is not None and topology.links:
+        top = int(np.argmax(busy))
+        keep |= {int(topology.src[top]), int(topology.dst[top])}
+    plan, canvas = lay_out(topology, busy is None, keep), Canvas()
     draw_cables(canvas, plan, topology, busy)
+    slow = slow_links(cluster).tolist()
+    half = 6.0 if busy is None else plan.lane + plan.widest / 2 + 1.5
+    marked = {plan.ways(topology, link, 0.0)[0] for link in slow if plan.traces[link].lines}
+    for way in sorted(way for way in marked if way[::-1] not in marked or way < way[::-1]):
+        mark_slow(canvas, way, half)
     for i, route in enumerate(ways):
         _route(canvas, plan, topology, route, i)
     draw_vertices(
@@ -67,19 +77,22 @@ def topology_svg(
     canvas.widen(LEAST_WIDTH)
     if busy is not None:
         _load_key(canvas)
+    left = canvas.edge.left  # of all lines of the key: each of them moves the edge a little
     for i, route in enumerate(ways):
-        _route_key(canvas, topology, route, i)
+        _route_key(canvas, topology, route, i, left)
     notes = [*([caption] if caption else []), *plan.notes, *load_notes(topology, load, busy)]
+    if slow:
+        notes.append("Two strokes across a cable: it is slow.")
     if busy is not None and not topology.half_duplex:
         notes.append("A link is drawn on the right of its direction.")
     canvas.footer(notes)
-    head = title or cluster.name
-    canvas.headline(head, summary(topology).removeprefix(f"{head}: "))
+    head, under = title or cluster.name, about(cluster)
+    canvas.headline(head, under.removeprefix(f"{head}: "))
     return canvas.render(
         head,
         " ".join(
             [
-                f"{summary(topology)}.",
+                f"{under}.",
                 *(route_words(topology, r, i) + "." for i, r in enumerate(ways)),
                 *notes,
             ]
@@ -110,6 +123,11 @@ def summary(topology: Topology) -> str:
             f"{a.name} = {a.length} {'wraps' if a.wraps else 'open'}" for a in topology.axes
         )
     return words
+
+
+def about(cluster: Cluster) -> str:
+    """A cluster's network in a line, with what is slow or dead."""
+    return "; ".join(filter(None, (summary(cluster.topology), impaired(cluster))))
 
 
 def shares(topology: Topology, load: Floats) -> Floats:
@@ -206,6 +224,8 @@ def draw_cables(canvas: Canvas, plan: Layout, topology: Topology, busy: Floats |
     for link in range(topology.links):
         a, b = int(topology.src[link]), int(topology.dst[link])
         trace = plan.traces[link]
+        if not trace.lines:
+            continue
         dead = topology.bandwidth[link] == 0
         if busy is None or dead or topology.half_duplex:
             key = (min(a, b), max(a, b), bool(trace.wraps))
@@ -262,7 +282,7 @@ def draw_vertices(canvas: Canvas, plan: Layout, topology: Topology, ends: set[in
     """All chips and switches, some of them with a thick rim, and the words of the layout."""
     seen: set[Box] = set()
     for v, box in enumerate(plan.boxes):
-        if box in seen:
+        if box in seen or v in plan.hidden:
             continue
         seen.add(box)
         cls = "switch" if v >= topology.chips else "end" if v in ends else "chip"
@@ -282,7 +302,7 @@ def _percent(canvas: Canvas, plan: Layout, topology: Topology, busy: Floats) -> 
         return
     beside = plan.lane + plan.widest / 2 + 3
     for link in range(topology.links):
-        if busy[link] <= 0 or plan.traces[link].ticks:
+        if busy[link] <= 0 or plan.traces[link].ticks or not plan.traces[link].lines:
             continue
         (x, y), (dx, dy) = middle(plan.ways(topology, link, 0.0)[0])
         right, down = -dy, dx
@@ -316,9 +336,9 @@ def _load_key(canvas: Canvas) -> None:
         x += 44 + len(text) * 6.2
 
 
-def _route_key(canvas: Canvas, topology: Topology, route: Sequence[int], nth: int) -> None:
+def _route_key(canvas: Canvas, topology: Topology, route: Sequence[int], nth: int, left: float) -> None:
     """A sample of a route's line and its stops, on as many lines as they need."""
-    colour, left, y = theme.route_number(nth), canvas.edge.left, canvas.edge.bottom + 20
+    colour, y = theme.route_number(nth), canvas.edge.bottom + 20
     canvas.line(((left, y - 4), (left + 30, y - 4)), f"r{colour}", width=3, tip=f"h{colour}", size=9)
     room = canvas.edge.right - left - 36
     for i, text in enumerate(wrap(route_words(topology, route, nth), room, SMALL)):

@@ -11,7 +11,7 @@ from hopcast.ir.topology import Bools, Floats, Topology
 from hopcast.units import show_rate, show_seconds, show_size
 
 from .layout import MOST_ALONG, MOST_CHIPS, is_step, long_axes, too_large, way_of
-from .topology import check_route, load_notes, route_words, shares, summary
+from .topology import about, check_route, load_notes, route_words, shares
 from .words import which_wrap
 
 _WIDEST, _PER_ROW, _LOOP = 100, 12, 24
@@ -52,7 +52,7 @@ def topology_text(
     busy = None if load is None else shares(topology, load)
     if topology.chips > MOST_CHIPS:
         raise too_large(topology)
-    parts = [[summary(topology)], _picture(topology, ways)]
+    parts = [[about(cluster)], _picture(topology, ways)]
     if ways:
         parts.append([route_words(topology, way, i) for i, way in enumerate(ways)])
     if load is not None and busy is not None:

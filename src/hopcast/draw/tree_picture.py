@@ -7,12 +7,13 @@ from fractions import Fraction
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.topology import Topology
 
+from . import tree_fabric
 from .boxes import Box, around, width
 from .geometry import Line, Point, between, middle, shifted
 from .layout import Layout, centre, lay_out, long_axes
 from .sketch import Sketch
 from .svg import BACK, BOXES, LINES, OVER
-from .topology import summary
+from .topology import about
 from .trees import Tree, cables, is_direct
 from .words import counted
 
@@ -24,12 +25,14 @@ _NAME, _WIDEST_NAME = 8.0, 60.0  # of a chip in a tree that is drawn level by le
 
 
 def colour(tree: int) -> str:
-    """The class of a tree's lines: six colours, then the same dashed.
+    """The class of a tree's lines: six colours, every second one dashed, then the same the other way about.
 
-    >>> colour(0), colour(6), colour(12)
-    ('s1', 'd1', 's1')
+    Colours that look alike to some eyes (1 and 6, 2 and 5, 3 and 4) so differ by their dashes.
+
+    >>> [colour(k) for k in (0, 1, 5, 6, 7, 12)]
+    ['s1', 'd2', 'd6', 'd1', 's2', 's1']
     """
-    return f"{'sd'[tree // 6 % 2]}{tree % 6 + 1}"
+    return f"{'sd'[(tree // 6 + tree) % 2]}{tree % 6 + 1}"
 
 
 def part(share: float) -> str:
@@ -75,7 +78,12 @@ def trees_svg(cluster: Cluster, found: Sequence[Tree], *, title: str = "", capti
     plan = lay_out(topology)
     direct = is_direct(topology, found)
     used = cables(cluster, found)
-    right = _together(canvas, plan, topology, used, len(found)) if direct else 0.0
+    right, numbers = 0.0, list[str]()
+    if direct:
+        right = _together(canvas, plan, topology, used, len(found))
+    elif tree_fabric.fits(plan, topology):
+        numbers = tree_fabric.together(canvas, plan, cluster, found)
+        right = canvas.edge.right
     shown = found[:MOST_PANELS]
     flat = direct and len(long_axes(topology)) <= 2
     _panels(canvas, plan, topology, shown, flat, right)
@@ -83,12 +91,13 @@ def trees_svg(cluster: Cluster, found: Sequence[Tree], *, title: str = "", capti
     notes += [
         _what(found),
         *(() if flat else ("Names in the panels are chips, not ranks.",)),
+        *numbers,
         *_loads(found, used, direct),
         *(plan.notes if direct else []),
     ]
     if len(shown) < len(found):
         notes.append(f"{len(shown)} of {len(found)} trees have a panel.")
-    said = f"{summary(topology)}; {counted(len(found), 'tree')}"
+    said = f"{about(cluster)}; {counted(len(found), 'tree')}"
     return canvas.finish(title or f"Trees on {cluster.name}", said, notes)
 
 
@@ -171,11 +180,12 @@ def _panels(
     inset = (wide - max(xs) + left) / 2
     high = max(ys) - top + _CLEAR[0] + _CLEAR[1]
     edge = canvas.edge
-    beside = right > 0 and _WIDEST - right > 2 * (wide + 12)
-    start = (right + 30, edge.top) if beside else (edge.left, edge.bottom + 24 if right else 0.0)
-    room = _WIDEST - start[0] if beside else _WIDEST
-    fit = max(1, int((room + 12) // (wide + 12)))
-    columns = math.ceil(len(shown) / math.ceil(len(shown) / fit))
+    columns, tall = _columns(len(shown), _WIDEST, wide, high)
+    start = (edge.left, edge.bottom + 24 if right else 0.0)
+    if right and _WIDEST - right - 30 >= wide:  # beside what is there, if the page is then less high
+        narrow, long = _columns(len(shown), _WIDEST - right - 30, wide, high)
+        if long <= edge.bottom - edge.top + 24 + tall:
+            columns, start = narrow, (right + 30, edge.top)
     for k, (tree, at) in enumerate(zip(shown, drawn, strict=True)):
         row, column = divmod(k, columns)
         x, y = start[0] + column * (wide + 12), start[1] + row * (high + 12)
@@ -185,6 +195,13 @@ def _panels(
         canvas.text(x + wide - 12, y + 18, part(tree.share), size=9.5, cls="muted", anchor="end")
         moved = {v: (px - left + x + inset, py - top + y + _CLEAR[1]) for v, (px, py) in at.items()}
         _one(canvas, topology, tree, moved, k, {} if flat else names, room_each)
+
+
+def _columns(panels: int, room: float, wide: float, high: float) -> tuple[int, float]:
+    """How many panels stand side by side, rows being about equally long, and how high all are together."""
+    fit = max(1, int((room + 12) // (wide + 12)))
+    rows = math.ceil(panels / fit)
+    return math.ceil(panels / rows), rows * (high + 12) - 12
 
 
 def _root(topology: Topology, tree: Tree) -> str:
@@ -237,7 +254,8 @@ def _one(
 ) -> None:  # fmt: skip
     """One tree: idle cables, its edges, its chips and its root. On a plane chips have places and no names."""
     flat = not names
-    boxes = {v: around(x, y, *((15.0, 15.0) if flat else (room, 16.0))) for v, (x, y) in at.items()}
+    side, size = (15.0, 8.0) if not flat or max(topology.shape) <= 5 else (10.0, 6.0)
+    boxes = {v: around(x, y, *((side, side) if flat else (room, 16.0))) for v, (x, y) in at.items()}
     if flat:
         for a, b in zip(topology.src.tolist(), topology.dst.tolist(), strict=True):
             if a < b and topology.coords[a].tolist() != topology.coords[b].tolist() and _next(topology, a, b):
@@ -247,8 +265,8 @@ def _one(
         ends = (child, parent) if tree.up else (parent, child)
         line: Line = (at[ends[0]], at[ends[1]])
         bent = line if not flat or _next(topology, *ends) else _bow(line)
-        canvas.line(between(bent, boxes[ends[0]], boxes[ends[1]], 1.0), kind, radius=8, width=2.6,
-                    tip=f"h{kind[1]}", size=8, layer=LINES)  # fmt: skip
+        canvas.line(between(bent, boxes[ends[0]], boxes[ends[1]], 1.0), kind, radius=8, width=0.325 * size,
+                    tip=f"h{kind[1]}", size=size, layer=LINES)  # fmt: skip
     for v, box in boxes.items():
         if v == tree.root:
             canvas.rect(box.grown(2), f"h{kind[1]}", round_by=4, layer=OVER)

@@ -7,7 +7,7 @@ from hopcast.ir.cluster import Cluster
 from hopcast.ir.topology import Topology
 
 from .layout import long_axes
-from .topology import summary
+from .topology import about
 from .tree_picture import part
 from .trees import Tree, cables, is_direct
 from .words import counted
@@ -46,7 +46,7 @@ def trees_text(cluster: Cluster, found: Sequence[Tree]) -> str:
     """
     topology = cluster.topology
     shown = found[:_MOST_TREES]
-    lines = [summary(topology), counted(len(found), "tree"), ""]
+    lines = [about(cluster), counted(len(found), "tree"), ""]
     used = cables(cluster, found) if is_direct(topology, found) else {}
     axes = long_axes(topology)
     plane = bool(used) and len(axes) == 2 and max(topology.shape) <= _MOST_SIDE

@@ -30,7 +30,9 @@ def predict(
         words += ["--over", axes]
     if algorithm:
         words += ["--algorithm", algorithm]
-    return shlex.join([*words, *(q.words if cluster is None else ())])
+    pairs = zip(q.words[::2], q.words[1::2], strict=True)
+    kept = [w for pair in pairs if cluster is None or pair[0] in ("--matrix", "--moe") for w in pair]
+    return shlex.join([*words, *kept])
 
 
 def spell(size: float) -> str:

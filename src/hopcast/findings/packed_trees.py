@@ -1,21 +1,19 @@
-"""Packed trees beat reduce_scatter with all_gather on open meshes, but not for small arrays.
+"""Packed trees beat reduce_scatter with all_gather on open meshes, by less the smaller the array.
 
 And no library runs them.
 """
 
-import math
-
-from hopcast.algorithms import tree_packing
+from hopcast import algorithms
 from hopcast.choose import library
-from hopcast.predict import Answer
-from hopcast.units import show_seconds, show_size
+from hopcast.predict import Answer, Choice
+from hopcast.units import show_seconds
 
 from . import _command, _library
 
 SOURCE = (
     "collective_algorithm_config of the TPU compiler, libtpu of jax 0.10.2, and NVIDIA/nccl v2.30, "
-    "src/graph/tuning.cc, both read 2026-11: neither has packed spanning trees; the size is derived from the "
-    "times of both by hops and bytes"
+    "src/graph/tuning.cc, both read 2026-11: neither has packed spanning trees; the other time is by the "
+    "closed form of the algorithm that is named"
 )
 APPEARS = "predict all_reduce v5e:4x4 --size 64MiB --algorithm tree_packing"
 ABSENT = "predict all_reduce v5e:4x4 --size 64MiB --algorithm multi_axis"
@@ -23,19 +21,25 @@ ABSENT = "predict all_reduce v5e:4x4 --size 64MiB --algorithm multi_axis"
 
 def when(answer: Answer) -> str | None:
     """An answer by packed trees."""
-    q = answer.question
     if not answer.algorithm.startswith("tree_packing"):
         return None
-    theirs, time = library(q), _library.seconds(q)
-    runs = f"; XLA runs {theirs.name}" if theirs and q.cluster.library == "xla" else ""
-    takes = f", {show_seconds(time)} by its closed form" if runs and time is not None else ""
-    least = tree_packing.worth_from(q.group)
-    size = show_size(2.0 ** round(math.log2(least))) if 0 < least < math.inf else ""
-    below = f"; below about {size} reduce_scatter with all_gather, at its limit, takes less"
-    return f"no library runs packed trees{runs}{takes}{below if size else ''}"
+    ran, other = _other(answer)
+    time = _library.by(answer.question, other)
+    said = f"XLA runs {other.name}, which" if ran else other.name
+    if time is None:
+        return f"no library runs packed trees{f'; XLA runs {other.name}' if ran else ''}"
+    less = f", less than the {show_seconds(answer.time)} of these trees" if time < answer.time else ""
+    return f"no library runs packed trees; {said} takes {show_seconds(time)} by its closed form{less}"
 
 
 def gain(answer: Answer) -> str:
-    """All algorithms, for an array for which others may take less."""
-    small = answer.question.size < tree_packing.worth_from(answer.question.group)
-    return _command.predict(answer, algorithm="best") if small and answer.source != "best" else ""
+    """All algorithms, where what the trees are beside takes less."""
+    time = _library.by(answer.question, _other(answer)[1])
+    less = time is not None and time < answer.time
+    return _command.predict(answer, algorithm="best") if less and answer.source != "best" else ""
+
+
+def _other(answer: Answer) -> tuple[bool, Choice]:
+    """What to set beside the trees: what XLA runs where it runs anything there, else all axes at once."""
+    theirs = library(answer.question) if answer.question.cluster.library == "xla" else None
+    return theirs is not None, theirs or Choice(algorithms.get("multi_axis"))

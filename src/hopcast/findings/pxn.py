@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 from hopcast import algorithms
+from hopcast.choose import answer as answer_to
 from hopcast.ir import algebra
+from hopcast.ir.collective import PAIRS
 from hopcast.predict import Answer
 from hopcast.price.steps import steps
 from hopcast.units import show_seconds
@@ -17,8 +19,8 @@ _WORTH = 0.98  # said if at most this part of the time is left
 
 
 def when(answer: Answer) -> str | None:
-    """all_to_all over nodes whose links above the leaves are busier than its NICs."""
-    if answer.question.collective != "all_to_all" or answer.load is None or answer.latency > answer.bandwidth:
+    """Messages of all pairs over nodes, whose links above the leaves are busier than its NICs."""
+    if answer.question.collective not in PAIRS or answer.load is None or answer.latency > answer.bandwidth:
         return None
     if not _fabric.is_pod(answer.question.cluster) or answer.algorithm.startswith("pxn"):
         return None
@@ -41,11 +43,16 @@ def gain(answer: Answer) -> str:
 
 
 def _seconds(answer: Answer) -> float | None:
-    """By pxn with a barrier after each step, which flows hardly exceed; None where it does not fit."""
+    """By pxn with a barrier after each step, which flows hardly exceed; None where it does not fit.
+
+    Unequal messages go in pieces, where a barrier tells too much: a few of them are simulated.
+    """
     q, one = answer.question, algorithms.get("pxn")
     hint = replace(q.hint, options={})
     if one.valid(q.collective, q.group, hint) is not None:
         return None
+    if q.collective == "all_to_all_v":
+        return None if one.unasked(q.collective, q.group, hint) else answer_to(q, "pxn").time
     made = one.build(q.collective, q.group, hint)
     laid = algebra.lay(made, q.group.all_groups, q.cluster.topology.vertices, q.group.hubs)
     found = steps(laid, q.cluster, q.size)

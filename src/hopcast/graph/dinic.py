@@ -135,6 +135,7 @@ def _kernels(compiled: bool) -> tuple[Callable[..., int], Callable[..., None]]:
         return _send, _reached
     import numba
 
+    kept.ready()
     compile: Any = numba.njit(cache=True)
     return compile(_send), compile(_reached)
 

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir.collective import ALL
+from hopcast.ir.distinct import distinct
 from hopcast.ir.schedule import REDUCE, Schedule, Sends
 from hopcast.ir.topology import AnyInts, Ints
 
@@ -55,17 +56,17 @@ class _Cells:
         self.known: Keys | None = None
         self.size = schedule.vertices * schedule.chunks
         if self.size > _DENSE:
-            seen = [np.unique(self._key(*start(schedule))), np.unique(self._key(*goal(schedule)))]
+            seen = [distinct(self._key(*start(schedule))), distinct(self._key(*goal(schedule)))]
             for rows in schedule.steps():
                 row, chunk = cells(rows, self.chunks)
                 seen.append(
-                    np.unique(
+                    distinct(
                         np.concatenate([self._key(rows.src[row], chunk), self._key(rows.dst[row], chunk)])
                     )
                 )
                 if len(seen) > 64:
-                    seen = [np.unique(np.concatenate(seen))]
-            self.known = np.unique(np.concatenate(seen))
+                    seen = [distinct(np.concatenate(seen))]
+            self.known = distinct(np.concatenate(seen))
             self.size = len(self.known)
 
     def of(self, vertex: AnyInts, chunk: AnyInts) -> Keys:

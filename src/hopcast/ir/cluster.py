@@ -11,11 +11,12 @@ class Figure:
     """One number of a data sheet: SI value, where it was read and when.
 
     Attributes:
-        value: SI units: bytes, bytes/s one way, FLOP/s, seconds; or a plain count.
+        value: SI units: bytes, bytes/s one way, FLOP/s, seconds; or a plain count, of a shape all its points.
         source: Where it stands.
         seen: ISO date of reading.
         trust: A primary source, B relayed, C derived here, M from memory (asked, not sourced).
         other: Disagreeing figures, each with its own source, as text.
+        shape: Lengths, where the figure is a shape.
     """
 
     value: float
@@ -23,6 +24,7 @@ class Figure:
     seen: str
     trust: str = "A"
     other: tuple[str, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from hopcast.names import InputError, unknown
 
 from . import hubs, ports
 from .cluster import Cluster
+from .distinct import distinct
 from .group import Group
 from .topology import Axis, Ints, Topology
 
@@ -229,7 +230,7 @@ def group(cluster: Cluster, mesh: Mesh, over: Sequence[str] = ()) -> Group:
     """
     for name in over:
         if name not in mesh.names:
-            raise unknown(f"axis of {cluster.name}", name, mesh.names)
+            raise unknown("axis", name, mesh.names, of=cluster.name)
     if len(set(over)) < len(over):
         raise InputError(f"--over {','.join(over)} names an axis twice")
     inside = [i for i, name in enumerate(mesh.names) if not over or name in over]
@@ -247,7 +248,7 @@ def _links(topology: Topology, groups: Ints) -> Ints:
     whose[groups], local[groups] = np.arange(len(groups))[:, None], np.arange(n)
     src, dst = topology.src, topology.dst
     inside = (whose[src] >= 0) & (whose[src] == whose[dst]) & (topology.bandwidth > 0)
-    each = np.unique((whose[src[inside]] * n + local[src[inside]]) * n + local[dst[inside]]) % (n * n)
+    each = distinct((whose[src[inside]] * n + local[src[inside]]) * n + local[dst[inside]]) % (n * n)
     pair, often = np.unique(each, return_counts=True)
     pair = pair[often == len(groups)]
     return np.stack(np.divmod(pair, n), 1).astype(np.int32)

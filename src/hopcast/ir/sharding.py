@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hopcast.dtypes import itemsize
 from hopcast.names import InputError, unknown
-from hopcast.units import itemsize
 
 _ARRAY = re.compile(r"(\w+)\[([^\[\]]*)\]\s*(?:\{\s*U[_:]\s*([^{}]*?)\s*\})?")
 _DIM = re.compile(r"(\d+|[A-Za-z][A-Za-z0-9]*)(?:_(\S*))?")
@@ -31,7 +31,7 @@ class Sharding:
     """An array and how it lies on the devices of a mesh.
 
     Attributes:
-        dtype: As `units.itemsize` knows it.
+        dtype: As `dtypes.itemsize` knows it.
         names: Of the dims; of one without a name its length.
         shape: Lengths of the dims of the whole array.
         axes: For each dim the mesh axes that cut it, coarsest first.
@@ -58,11 +58,11 @@ class Sharding:
 def is_sharded(text: object) -> bool:
     """Whether a size is an array with axes on it, so that it takes a mesh to count its bytes.
 
-    >>> is_sharded("bf16[1024_x,4096]"), is_sharded("bf16[1024,4096]"), is_sharded("8MiB")
-    (True, False, False)
+    >>> [is_sharded(t) for t in ("bf16[1024_x,4096]", "bf16[1024,4096]", "float8_e5m2[8]", "8MiB")]
+    [True, False, False, False]
     """
-    said = str(text)
-    return "[" in said and ("_" in said or "{" in said)
+    _, bracket, dims = str(text).partition("[")
+    return bool(bracket) and ("_" in dims or "{" in dims)
 
 
 def parse(text: str, axes: Axes, lengths: Mapping[str, int] | None = None) -> Sharding:
@@ -141,6 +141,16 @@ def _need(word: str, axes: Axes, said: str) -> str:
     if found is None:
         raise InputError(f"{said!r}: {unknown('axis', word, axes)}")
     return found
+
+
+def dims(text: str) -> tuple[str, ...]:
+    """Lengths or names of the dims of an array, as they are written; none of text that is no array.
+
+    >>> dims("f32[i_x,1024]{U_y}"), dims("8MiB")
+    (('i', '1024'), ())
+    """
+    found = _ARRAY.fullmatch(text.strip())
+    return tuple(part.strip().partition("_")[0] for part in found[2].split(",")) if found else ()
 
 
 def _length(name: str, lengths: Mapping[str, int], said: str) -> int:

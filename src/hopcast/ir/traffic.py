@@ -153,7 +153,7 @@ def read_moe(text: str) -> Moe:
     for item in text.split(","):
         key, equals, value = (p.strip() for p in item.partition("="))
         if key not in keys:
-            raise unknown("key of --moe", key, keys)
+            raise unknown("key", key, keys, of="--moe")
         if not equals or not value or key in seen:
             raise InputError(f"--moe {text!r}: write each key once, as in {key}=...")
         seen.add(key)
@@ -169,7 +169,7 @@ def read_moe(text: str) -> Moe:
             f"--moe {text!r}: top={whole['top']}: a token goes to at most all {whole['experts']} experts"
         )
     if given.get("phase", "dispatch") not in ("dispatch", "combine"):
-        raise unknown("phase of --moe", given["phase"], ("dispatch", "combine"))
+        raise unknown("phase", given["phase"], ("dispatch", "combine"), of="--moe")
     seed = given.get("seed", "0")
     if not seed.isdecimal():
         raise InputError(f"--moe {text!r}: seed={seed}: it is a whole number")

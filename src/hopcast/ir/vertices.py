@@ -33,7 +33,7 @@ def vertex(topology: Topology, text: str) -> int:
     if not all(p.isdecimal() for p in parts):
         raise InputError(
             f"{text!r} is not a chip of {topology.name}; "
-            f"write coordinates such as {_example(topology)} or 'rank 5'"
+            f"write coordinates such as {_example(topology)}, or a rank, in quotes: 'rank 5'"
         )
     numbers = [int(p) for p in parts]
     if len(numbers) == 1 and (said.startswith("rank") or len(topology.axes) > 1 or not topology.is_grid):

@@ -22,6 +22,8 @@ from hopcast.topologies import fat_tree
 from . import _asked, _wiring
 
 _WORDS = ("chip", "inside", "unit", "pods")
+_SECTIONS = ("domain", "hbm", "leaf", "nic", "nvlink", "nvls", "pcie", "sharp", "su", "tier")
+_NEEDED = ("nvlink.bandwidth", "nic.bandwidth", "su.units", "leaf.units", "leaf.rails", "leaf.ports")
 
 
 @dataclass(frozen=True)
@@ -117,11 +119,17 @@ def load(name: str) -> Machine:
     if found is None:
         raise unknown("machine", name, names())
     document, common = _document(found), _document("_latency")
-    sheet = chips.parse(found, {k: v for k, v in document.items() if k not in _WORDS})
-    inherited = chips.parse("_latency", common).figures
+    file = f"machines/{found}.toml"
+    chips.need(file, _WORDS[:3], document, "a machine")
+    sheet = chips.parse(file, {k: v for k, v in document.items() if k not in _WORDS}, _SECTIONS)
+    inherited = chips.parse("machines/_latency.toml", common, _SECTIONS).figures
     if document["chip"]:
         one = chips.load(document["chip"])
         inherited = {**inherited, **one.figures}
+    figures = {**inherited, **sheet.figures}
+    cables = () if document["inside"] == "switch" else ("nvlink.link.bandwidth",)
+    gpus = ("domain.chips",) if document["chip"] else ()  # else they are in the shape
+    chips.need(file, (*_NEEDED, *cables, *gpus), figures, "a machine")
     pods = document.get("pods", {})
     return Machine(
         found,
@@ -129,7 +137,7 @@ def load(name: str) -> Machine:
         "" if sheet.library == "none" else sheet.library,
         document["inside"],
         document["unit"],
-        {**inherited, **sheet.figures},
+        figures,
         Pods(tuple(tuple(r) for r in pods.get("rows", ())), pods.get("source", ""), pods.get("words", "")),
         sheet.notes,
     )

@@ -202,7 +202,7 @@ def _choice(text: str, options: Mapping[str, str], key: str, choices: tuple[str,
     """The value of an option of a few; the first is the default."""
     said = options.get(key, choices[0])
     if said not in choices:
-        raise unknown(f"value of {key} in {text!r}", said, choices)
+        raise unknown("value", said, choices, of=f"{key} in {text!r}")
     return said
 
 

@@ -70,7 +70,8 @@ class Traffic:
         count = inside.sum(-1)
         some, short = count > 0, count < self.ranks
         part = self.summed_everywhere * (some & short) + self.each_pair * count * (self.ranks - count)
-        part = part + some * (~inside @ self.summed_at) + short * (inside @ self.copied_from)
+        outside = _weighed(~inside, self.ranks - count, self.summed_at)
+        part = part + some * outside + short * _weighed(inside, count, self.copied_from)
         if not len(self.pair_part):
             return np.asarray(part, float)
         if len(self.pair_part) <= 4 * self.ranks:
@@ -105,6 +106,13 @@ class Traffic:
         """
         per_part = 2 * self.summed_everywhere + self.summed_at.sum() + self.copied_from.sum()
         return np.asarray(per_part * (parts - 1), float)
+
+
+def _weighed(chosen: Bools, count: Ints, part: Floats) -> Floats:
+    """Sums of the parts of those chosen, ``count`` of them; where all have the same, no matter who is."""
+    if len(part) and np.all(part == part[0]):
+        return np.asarray(count * part[0], float)
+    return np.asarray(chosen @ part, float)
 
 
 def standard(name: str, ranks: int, *, root: int = 0, shift: int = 1) -> Traffic:

@@ -1,7 +1,7 @@
 """Time with a barrier after each step."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from hopcast.ir.topology import AnyInts, Floats, Ints
 from hopcast.routing import Routes, routes
 
 Longs = npt.NDArray[np.int64]
+_CROWD = 10_000  # sends of a step of which it is asked whether few pairs have them all
+_EACH = 4  # sends of a pair, on average, from which on its route is found once for all
 _MANY = 100_000  # sends of a step that are routed without asking which of their pairs are known
 _TRIED = 8  # steps after which it shows whether pairs come again
 _LANES = 1_000_000  # of all vertices, in which it is counted how long one send waits for another
@@ -91,12 +93,19 @@ class Router:
         return self._steps[key]
 
     def _distinct(self, src: Ints, dst: Ints) -> int:
-        return len(distinct(src.astype(np.int64) * self._vertices + dst))
+        code = src.astype(np.int64) * self._vertices + dst
+        if self._vertices**2 > _EACH * len(code):
+            return len(distinct(code))
+        there = np.zeros(self._vertices**2, np.bool_)
+        there[code] = True
+        return int(np.count_nonzero(there))
 
     def _gathered(self, src: Ints, dst: Ints) -> Routes:
         code = src.astype(np.int64) * self._vertices + dst
         known, at = self._known, self._at[np.searchsorted(self._code, code)]
         pair, piece = _spans(self._first[at], self._first[at + 1])
+        if len(piece) == len(known.weight) and np.array_equal(piece, np.arange(len(piece))):
+            return replace(known, pair=pair.astype(np.int32))
         _, link = _spans(known.start[piece], known.start[piece + 1])
         start = np.concatenate([[0], np.cumsum(known.start[piece + 1] - known.start[piece])])
         return Routes(
@@ -149,15 +158,49 @@ def steps(schedule: Schedule, cluster: Cluster, size: float, until: float | None
             if len(known) > 4096:
                 _pour(load, known, often)
             rows = schedule.make(i)
-            found = router.of(rows.src, rows.dst) if len(rows) else None
-            known[key] = _one(rows, found, schedule, cluster, size)
+            routed = _routed(router, rows, schedule.vertices)
+            known[key] = _one(rows, routed, schedule, cluster, size)
         times[i] = known[key][:2]
         often[key] = often.get(key, 0) + 1
-        if is_new and passed is not None and found is not None and passed.after(rows, found, known[key][2]):
+        if is_new and passed is not None and passed.after(rows, routed, known[key][2]):
             break
     _pour(load, known, often)
     chain = 0.0 if passed is None else passed.chain
     return Steps(float(times[:, 0].sum()), float(times[:, 1].sum()), load, times.sum(1), chain)
+
+
+@dataclass(frozen=True, eq=False)
+class _Routed:
+    """How the sends of a step go.
+
+    Attributes:
+        found: Routes of the sends, or where few pairs have them all of the pairs.
+        of: ``int64[m]``, the pair of each send; None: each has its own.
+    """
+
+    found: Routes
+    of: Longs | None
+
+    def volume(self, sent: Floats) -> Floats:
+        """Bytes over each route when send i has ``sent[i]``."""
+        return sent if self.of is None else np.asarray(np.bincount(self.of, sent), np.float64)
+
+    def pieces(self) -> tuple[Longs, Longs]:
+        """The send and the piece of its route, of all pieces of all sends."""
+        if self.of is None:
+            return self.found.pair.astype(np.int64), np.arange(len(self.found.pair))
+        first = np.searchsorted(self.found.pair, np.arange(int(self.of.max()) + 2))
+        return _spans(first[self.of], first[self.of + 1])
+
+
+def _routed(router: Router, rows: Sends, vertices: int) -> _Routed:
+    if len(rows) > _CROWD:
+        code = rows.src.astype(np.int64) * vertices + rows.dst
+        pairs = distinct(code)
+        if len(pairs) * _EACH <= len(code):
+            src, dst = (c.astype(np.int32) for c in np.divmod(pairs, vertices))
+            return _Routed(router.of(src, dst), np.searchsorted(pairs, code))
+    return _Routed(router.of(rows.src, rows.dst), None)
 
 
 class _Passed:
@@ -176,14 +219,16 @@ class _Passed:
         """Seconds of the longest lane: it starts no step before all of its last one has arrived."""
         return float(self._lane.max(initial=0.0))
 
-    def after(self, rows: Sends, found: Routes, load: Floats) -> bool:
+    def after(self, rows: Sends, routed: _Routed, load: Floats) -> bool:
         """Whether it is more than was asked for, with one more step."""
         self._load += load
         if len(self._lane):
+            found = routed.found
             lane = rows.lane.astype(np.int64) * self._vertices + rows.src
-            part = self._schedule.bytes(rows, self._size)[found.pair] * found.weight
+            send, piece = routed.pieces()
+            part = self._schedule.bytes(rows, self._size)[send] * found.weight[piece]
             longest = np.zeros(len(self._lane))
-            np.maximum.at(longest, lane[found.pair], found.latency + part / self._bandwidth.max())
+            np.maximum.at(longest, lane[send], found.latency[piece] + part / self._bandwidth.max())
             self._lane += longest
         if self._until == np.inf:
             return False
@@ -200,12 +245,14 @@ def _pour(
 
 
 def _one(
-    rows: Sends, found: Routes | None, schedule: Schedule, cluster: Cluster, size: float
+    rows: Sends, routed: _Routed, schedule: Schedule, cluster: Cluster, size: float
 ) -> tuple[float, float, Floats]:
-    """Latency and seconds of bytes of one step, and bytes over each link; its routes are ``found``."""
-    topology = cluster.topology
-    if found is None:
-        return 0.0, 0.0, np.zeros(topology.links)
-    load = link_load(found, schedule.bytes(rows, size), topology.links, topology.wire)
+    """Latency and seconds of bytes of one step, and bytes over each link."""
+    topology, found = cluster.topology, routed.found
+    load = link_load(found, routed.volume(schedule.bytes(rows, size)), topology.links, topology.wire)
     busy = load > 0
-    return float(found.latency.max()), float((load[busy] / topology.bandwidth[busy]).max(initial=0.0)), load
+    return (
+        float(found.latency.max(initial=0.0)),
+        float((load[busy] / topology.bandwidth[busy]).max(initial=0.0)),
+        load,
+    )

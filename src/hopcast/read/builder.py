@@ -56,7 +56,7 @@ def build(text: str, group: Group | None = None, hint: Hint | None = None) -> Sc
 def _split(text: str) -> tuple[Path, str]:
     """The path of the file and the name of the function, which is empty if there is none."""
     head, dot_py, name = text.rpartition(".py:")
-    return Path(head + ".py" if dot_py else text), name.strip()
+    return (Path(f"{head}.py"), name.strip()) if dot_py else (Path(text), "")
 
 
 @contextmanager
@@ -177,6 +177,13 @@ def _guarded(made: Schedule, path: Path, text: str) -> Schedule:
         wrong = record.first_wrong(columns, made.vertices, made.ranks, made.chunks)
         if wrong:
             raise InputError(f"{text}: step {i}, send {wrong[0]}: {wrong[1]}")
+        above = np.flatnonzero(columns["lane"] >= made.lanes)
+        if len(above):
+            raise InputError(
+                f"{text}: step {i}, send {above[0]}: lane {columns['lane'][above[0]]} is not below the "
+                f"lanes={made.lanes} of its Schedule; say how many there are, lanes="
+                f"{int(columns['lane'].max()) + 1}"
+            )
         return rows
 
     return replace(made, make=make)

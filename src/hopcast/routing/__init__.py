@@ -41,11 +41,12 @@ def assemble(
 ) -> Routes:
     """Routes from their columns; latency is added up over the links."""
     start = np.concatenate([[0], np.cumsum(hops)])
-    # Added up route by route: like routes get the very same latency, and so does what starts with them.
-    piece = np.repeat(np.arange(len(hops)), hops)
-    latency = np.asarray(np.bincount(piece, topology.latency[links], len(hops)), np.float64)
     if len(links) and np.all(topology.latency == topology.latency[0]):
         latency = hops * topology.latency[0]  # exact, where a difference of sums is not
+    else:
+        # Added up route by route: like routes get the very same latency, and so does what starts with them.
+        piece = np.repeat(np.arange(len(hops)), hops)
+        latency = np.asarray(np.bincount(piece, topology.latency[links], len(hops)), np.float64)
     return Routes(pair.astype(np.int32), weight, start, links.astype(np.int32), latency)
 
 

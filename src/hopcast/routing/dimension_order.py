@@ -67,20 +67,41 @@ def pieces(
 def _links(topology: Topology, src: Ints, dst: Ints, steps: list[Longs], up: list[Bools]) -> Ints:
     """Links of all pieces, one after the other: int32[sum of hops]."""
     hops = sum(steps, np.zeros(len(src), np.int64))
-    first = np.concatenate([[0], np.cumsum(hops)])[:-1]
+    first = np.cumsum(hops) - hops
     out = np.zeros(int(hops.sum()), np.int32)
+    kind = (
+        np.int32 if max(len(out), 4 * topology.chips) < 2**31 else np.int64
+    )  # half the memory is half the time
     at = topology.coords[src].astype(np.int64)
     strides = np.array([int(np.prod(topology.shape[a + 1 :])) for a in range(len(topology.axes))])
-    for a, axis in enumerate(topology.axes):
-        piece = np.repeat(np.arange(len(src)), steps[a])
-        nth = np.arange(len(piece)) - np.repeat(np.cumsum(steps[a]) - steps[a], steps[a])
-        way = np.where(up[a], 1, -1)
-        rest = at @ strides - at[:, a] * strides[a]
-        chip = rest[piece] + (at[piece, a] + way[piece] * nth) % axis.length * strides[a]
-        out[first[piece] + nth] = topology.port[chip, a, np.where(up[a], 0, 1)[piece]]
-        first = first + steps[a]
+    for a, many in enumerate(steps):
+        links, begin = _walks(topology, a)
+        before = np.cumsum(many) - many
+        nth = np.arange(int(many.sum()), dtype=kind)
+        walk = begin[at @ strides, np.where(up[a], 0, 1)] - before
+        found = links[nth + np.repeat(walk.astype(kind), many)]
+        if len(nth) == len(out):
+            return np.asarray(found, np.int32)
+        out[nth + np.repeat((first - before).astype(kind), many)] = found
+        first = first + many
         at[:, a] = topology.coords[dst, a]
     return out
+
+
+def _walks(topology: Topology, a: int) -> tuple[Ints, Longs]:
+    """The links of all lines along an axis, twice round up and twice round down.
+
+    Returns:
+        ``int32[4 chips]``, and ``int64[chips, 2]``: where in it the walk up from each chip begins, and down.
+    """
+    length, many = topology.axes[a].length, 2 * topology.chips
+    chips = np.moveaxis(np.arange(topology.chips).reshape(topology.shape), a, -1).reshape(-1, length)
+    begin = np.zeros((topology.chips, 2), np.int64)
+    links = []
+    for way, line in enumerate((chips, chips[:, ::-1])):
+        links.append(topology.port[np.concatenate([line, line], axis=1), a, way].ravel())
+        begin[line, way] = way * many + np.arange(many).reshape(-1, 2 * length)[:, :length]
+    return np.concatenate(links), begin
 
 
 def around(

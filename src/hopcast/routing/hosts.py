@@ -93,14 +93,15 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
         )
         found = dimension_order.around(topology, usual, src[at], dst[at], detours)
         parts.append((at[found.pair], found))
+    if not parts:
+        return _nowhere(0)
     if len(parts) == 1:
         return parts[0][1]
-    columns = [np.concatenate([getattr(f, key) for _, f in parts]) for key in ("weight", "hops", "links")]
-    pair = np.concatenate([p for p, _ in parts]) if parts else np.zeros(0, np.int64)
-    if not parts:
-        columns = [np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int32)]
-    weight, hops, links = columns
-    return dimension_order.in_order(assemble(topology, pair, weight, hops.astype(np.int64), links))
+    keys = ("weight", "hops", "links", "latency")
+    weight, hops, links, latency = (np.concatenate([getattr(f, key) for _, f in parts]) for key in keys)
+    pair = np.concatenate([p for p, _ in parts]).astype(np.int32)
+    start = np.concatenate([[0], np.cumsum(hops, dtype=np.int64)])
+    return dimension_order.in_order(Routes(pair, weight, start, links, latency))
 
 
 def _inner(topology: Topology, src: Ints, dst: Ints) -> Routes:
@@ -135,7 +136,7 @@ def _outer(topology: Topology, outside: Outside, src: Ints, dst: Ints) -> Routes
     end[to_host] = _nearest(topology, outside, dst[to_host], src[to_host])
     alone = ~(from_host | to_host)
     begin[alone] = end[alone] = 0
-    usual = _inner(topology, begin, end)
+    usual = _nowhere(len(src)) if alone.all() else _inner(topology, begin, end)
     before = np.full((len(src), 2), -1)
     after = np.full((len(src), 2), -1)
     before[from_host, 0] = outside.down[begin[from_host]]
@@ -154,14 +155,28 @@ def _outer(topology: Topology, outside: Outside, src: Ints, dst: Ints) -> Routes
 def _spliced(topology: Topology, before: Longs, usual: Routes, after: Longs) -> Routes:
     """Routes with links put before and behind: ``int64[k, 2]`` each, -1 where there is none."""
     hops = usual.hops.astype(np.int64)
-    piece = np.repeat(np.arange(len(hops)), hops)
-    rows = [np.repeat(np.arange(len(hops)), 2), piece, np.repeat(np.arange(len(hops)), 2)]
-    links = np.concatenate([before[usual.pair].ravel(), usual.links, after[usual.pair].ravel()])
-    row = np.concatenate(rows)
-    order = np.argsort(row, kind="stable")
-    order = order[links[order] >= 0]
-    count = np.bincount(row[order], minlength=len(hops)).astype(np.int64)
-    return assemble(topology, usual.pair, usual.weight, count, links[order])
+    ahead, behind = before[usual.pair], after[usual.pair]
+    count = (ahead >= 0).sum(1) + hops + (behind >= 0).sum(1)
+    at = np.cumsum(count) - count  # where the next link of each route goes
+    links = np.zeros(int(count.sum()), np.int32)
+    for table in (ahead, None, behind):
+        if table is None:
+            links[np.arange(len(usual.links)) + np.repeat(at - usual.start[:-1], hops)] = usual.links
+            at += hops
+            continue
+        for link in table.T:
+            there = link >= 0
+            links[at[there]] = link[there]
+            at += there
+    return assemble(topology, usual.pair, usual.weight, count, links)
+
+
+def _nowhere(count: int) -> Routes:
+    """Routes of pairs whose ends are the same."""
+    return Routes(
+        np.arange(count, dtype=np.int32), np.ones(count), np.zeros(count + 1, np.int64),
+        np.zeros(0, np.int32), np.zeros(count),
+    )  # fmt: skip
 
 
 def _nearest(topology: Topology, outside: Outside, host: Ints, chip: Ints) -> Ints:

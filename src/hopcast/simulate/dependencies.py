@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hopcast.interpret import cells
+from hopcast.ir.distinct import distinct
 from hopcast.ir.schedule import Sends
 
 Longs = npt.NDArray[np.int64]
@@ -56,7 +57,7 @@ def waits(step: Longs, rows: Sends, chunks: int) -> Waits:
     )
     data = _earlier(write, row, read, row, step)
     clobber = _earlier(read, row, write, row, step)
-    pairs = np.unique(np.concatenate([before * count + after for before, after in (data, clobber)]))
+    pairs = distinct(np.concatenate([before * count + after for before, after in (data, clobber)]))
     arcs = np.stack([pairs // max(count, 1), pairs % max(count, 1)])
     lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
     _, turn = np.unique(lane * (int(step.max(initial=0)) + 1) + step, return_inverse=True)

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from hopcast.ir.cluster import Cluster
+from hopcast.ir.distinct import distinct
 from hopcast.ir.schedule import Schedule
 from hopcast.ir.topology import Ints
 from hopcast.price.steps import Steps, link_load
@@ -100,5 +101,5 @@ def _cut(schedule: Schedule, healthy: Cluster, dead: Ints) -> tuple[Ints, Ints] 
             count += len(codes[-1])
         if count > _MOST:
             return None
-    src, dst = np.divmod(np.unique(np.concatenate(codes)), topology.chips)
+    src, dst = np.divmod(distinct(np.concatenate(codes)), topology.chips)
     return src.astype(np.int32), dst.astype(np.int32)

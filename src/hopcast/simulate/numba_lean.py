@@ -12,6 +12,8 @@ import threading
 
 import numba as nb
 
+from hopcast.graph import kept
+
 __all__ = ["nb"]
 _BLAS = "scipy.linalg.cython_blas"
 
@@ -31,3 +33,4 @@ def _load() -> None:
 
 
 _load()
+kept.ready()

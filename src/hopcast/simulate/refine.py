@@ -9,19 +9,21 @@ the same colours. So one flow and one link of each colour are simulated.
 Source: Cardon and Crochemore 1982, doi:10.1016/0304-3975(82)90016-0 (partition refinement).
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
+from hopcast.ir.distinct import distinct
 from hopcast.ir.hashes import Words, mixed
-from hopcast.ir.topology import Floats
+from hopcast.ir.topology import AnyInts, Floats, Ints
 
 from .arcs import Arcs
 from .network import Longs, Paths, Problem
 from .ran import Ran
 
 FEWEST = 64  # flows of which it is worth while to look for equal ones
-_BLOCK = 100_000  # flows that are looked at together, to save memory
+_BLOCK = 1_000_000  # crossings that are looked at together, to save memory
 _LEAST = 2  # flows that a colour stands for, on average; with fewer it would save nothing
 
 
@@ -84,29 +86,38 @@ class _Incidence:
         paths = problem.paths
         self.many = np.diff(paths.hop)[piece].astype(np.int32)
         self.first = np.concatenate([[0], np.cumsum(self.many)]).astype(np.int64)
-        at = np.arange(int(self.first[-1]))
-        at += np.repeat(paths.hop[piece] - self.first[:-1], self.many)
-        self.link, self.times = paths.link[at], paths.times[at]
+        self.link, self.times = paths.link, paths.times
+        if not np.array_equal(piece, np.arange(len(paths.weight))):
+            at = np.arange(int(self.first[-1]))
+            at += np.repeat(paths.hop[piece] - self.first[:-1], self.many)
+            self.link, self.times = paths.link[at], paths.times[at]
+        self._once = bool(np.all(self.times == 1))
         self.volume: Floats = problem.volume[send] * paths.weight[piece]
         self.links = len(problem.capacity)
+        cuts = np.searchsorted(self.first, np.arange(0, int(self.first[-1]), _BLOCK))
+        self._cuts = distinct(np.append(cuts, len(self.many))).tolist()
 
     def by_flows(self, flow: Words) -> Words:
         """Of each link the sum over the flows that cross it."""
         found = np.zeros(self.links, np.uint64)
-        for a in range(0, len(flow), _BLOCK):
-            some = slice(self.first[a], self.first[min(a + _BLOCK, len(flow))])
-            words = np.repeat(flow[a : a + _BLOCK], self.many[a : a + _BLOCK])
-            np.add.at(found, self.link[some], words * self.times[some].astype(np.uint64))
+        for a, b in itertools.pairwise(self._cuts):
+            some = slice(self.first[a], self.first[b])
+            words = np.repeat(flow[a:b], self.many[a:b])
+            np.add.at(found, self.link[some], self._often(words, some))
         return found
 
     def by_links(self, link: Words) -> Words:
         """Of each flow the sum over its links."""
         found = np.zeros(len(self.many), np.uint64)
-        for a in range(0, len(found), _BLOCK):
-            low, high = self.first[a], self.first[min(a + _BLOCK, len(found))]
-            words = link[self.link[low:high]] * self.times[low:high].astype(np.uint64)
-            found[a : a + _BLOCK] = np.add.reduceat(words, self.first[:-1][a : a + _BLOCK] - low)
+        for a, b in itertools.pairwise(self._cuts):
+            some = slice(self.first[a], self.first[b])
+            words = self._often(link[self.link[some]], some)
+            found[a:b] = np.add.reduceat(words, self.first[a:b] - self.first[a])
         return found
+
+    def _often(self, words: Words, some: slice) -> Words:
+        """The words of some crossings, each as often as a link is crossed there."""
+        return words if self._once else words * self.times[some].astype(np.uint64)
 
 
 def _word(colour: Longs) -> Words:
@@ -119,9 +130,27 @@ def _named(words: Words) -> Longs:
     return np.unique(words, return_inverse=True)[1].astype(np.int64).ravel()
 
 
+def _counted(code: AnyInts, times: Ints) -> tuple[AnyInts, Longs]:
+    """The distinct numbers, ascending, and how often each is there: ``code[i]`` is so ``times[i]`` times.
+
+    >>> [c.tolist() for c in _counted(np.array([7, 3, 7]), np.array([1, 2, 3]))]
+    [[3, 7], [2, 4]]
+    """
+    if np.all(times == times[:1]):  # numbers alone are sorted much faster than with what belongs to them
+        ordered = np.sort(code)
+        weight = None
+    else:
+        order = np.argsort(code, kind="stable")
+        ordered, weight = code[order], times[order].astype(np.int64)
+    first = np.flatnonzero(np.append(len(code) > 0, ordered[1:] != ordered[:-1]))
+    if weight is None:
+        return ordered[first], np.diff(first, append=len(code)) * int(times[0] if len(times) else 1)
+    return ordered[first], np.add.reduceat(weight, first)
+
+
 def _one_of_each(problem: Problem, flat: _Incidence, flow: Longs, link: Longs) -> Quotient:
     """A link of a colour is crossed by as many flows of a colour as any other link of that colour."""
-    used = np.unique(flat.link)
+    used = np.flatnonzero(np.bincount(flat.link, minlength=flat.links))
     _, cell = np.unique(link[used], return_inverse=True)
     of = np.full(flat.links, -1, np.int64)
     of[used] = cell.ravel()
@@ -131,9 +160,10 @@ def _one_of_each(problem: Problem, flat: _Incidence, flow: Longs, link: Longs) -
     many = flat.first[member + 1] - flat.first[member]
     nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
     at = np.repeat(flat.first[member], many) + nth
-    pair, where = np.unique(np.repeat(colours, many) * links + of[flat.link[at]], return_inverse=True)
-    crossings = np.bincount(where.ravel(), flat.times[at].astype(np.float64)).astype(np.int64)
-    mine, theirs = np.divmod(pair, links)
+    kind = np.int32 if len(colours) * links < 2**31 else np.int64  # half the memory is half the time
+    code = np.repeat((colours * links).astype(kind), many) + of.astype(kind)[flat.link[at]]
+    pair, crossings = _counted(code, flat.times[at])
+    mine, theirs = np.divmod(pair.astype(np.int64), links)
     times, odd = np.divmod(crossings * size[mine], crowd[theirs])
     assert not odd.any(), "links of one colour are not crossed alike"
     capacity = np.zeros(links)

@@ -14,8 +14,8 @@ import numpy as np
 
 from hopcast.graph import rolls
 from hopcast.graph.alike import lowest
-from hopcast.interpret import cells
 from hopcast.ir.cluster import Cluster
+from hopcast.ir.distinct import distinct
 from hopcast.ir.schedule import Orbit, Schedule
 from hopcast.ir.topology import Floats, Ints, Topology
 from hopcast.price.steps import Steps
@@ -189,10 +189,24 @@ def stepped(schedule: Schedule, cluster: Cluster, size: float) -> Steps | None:
 
 
 def touches(orbit: Orbit, chunks: int) -> tuple[Touches, Touches]:
-    """The cells of rank 0 that its sends read, and those that the sends into it write."""
-    found = (Touches(*cells(rows, chunks)) for rows in (orbit.out, orbit.into))
-    read, write = found
-    return read, write
+    """The parts of rank 0's buffer that its sends read, and those that the sends into it write.
+
+    What lies between two places where sends begin or end is touched as one, however many chunks it has.
+    """
+    both = (orbit.out, orbit.into)
+    first = [rows.chunk.astype(np.int64) for rows in both]
+    edges = distinct(
+        np.concatenate([*first, *(f + r.count for f, r in zip(first, both, strict=True))]) % chunks
+    )
+    found = []
+    for begin, rows in zip(first, both, strict=True):
+        end = begin + rows.count
+        part, turns = np.searchsorted(edges, begin), (end >= chunks).astype(np.int64)
+        many = np.searchsorted(edges, end - turns * chunks) + turns * len(edges) - part
+        row = np.repeat(np.arange(len(rows)), many)
+        nth = np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
+        found.append(Touches(row, (part[row] + nth) % len(edges)))
+    return found[0], found[1]
 
 
 def _together(groups: Ints, topology: Topology) -> bool:

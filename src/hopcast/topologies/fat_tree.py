@@ -214,11 +214,11 @@ def _spines(columns: _Columns, fabric: Fabric, used: Longs, begin: int, plane: i
         columns.join(
             begin + np.arange(len(used)), first + np.searchsorted(pods, pod), 0, rate, fabric.tier / 2
         )
-        labels = [f"{_of_pod(fabric, p)}{fabric.spines[p] * fabric.planes} spines" for p in pods]
+        labels = [f"{_of_pod(fabric, p)}{_many(fabric.spines[p] * fabric.planes, 'spine')}" for p in pods]
         if len(pods) > 1:
             top = np.full(len(pods), first + len(pods))
             columns.join(first + np.arange(len(pods)), top, 0, rate * below[pods], fabric.tier)
-            labels.append(f"{fabric.cores * fabric.planes} cores")
+            labels.append(_many(fabric.cores * fabric.planes, "core"))
         return labels
     # Numbered over all leaves of a pod, also unused ones: what is not used stays free.
     number = used - np.concatenate([[0], np.cumsum(below)])[pod]
@@ -239,6 +239,10 @@ def _spines(columns: _Columns, fabric: Fabric, used: Longs, begin: int, plane: i
 
 def _of_pod(fabric: Fabric, pod: int) -> str:
     return f"pod {pod}: " if len(fabric.spines) > 1 else ""
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("s" if number != 1 else "")
 
 
 def star(chips: int, bandwidth: float) -> tuple[Cable, ...]:

@@ -21,11 +21,12 @@ def chart(swept: Result) -> str:
     Raises:
         InputError: for fewer than two sizes.
     """
-    sizes = sorted({row["size_bytes"] for row in swept.rows})
+    rows = [row for row in swept.rows if row["size_bytes"]]  # of the others nothing is sent
+    sizes = sorted({row["size_bytes"] for row in rows})
     if len(sizes) < 2:
         raise InputError("a chart needs two sizes or more; widen -b and -e")
     by_name: dict[str, dict[int, tuple[float, float]]] = {}
-    for row in swept.rows:
+    for row in rows:
         by_name.setdefault(row["algorithm"], {})[row["size_bytes"]] = (
             row["time_us"] / 1e6,
             row["busbw_GBps"] or 0.0,

@@ -27,21 +27,33 @@ def _stages(a: Answer, flows: Flows) -> str:
     names, kind = _kinds(a.question.cluster.topology, flows)
     if not 1 < len(names) <= _STAGES:
         return ""
-    time = np.concatenate([flows.ready, flows.end])
-    change = np.zeros((2 * len(kind), len(names)), np.int64)
-    row = np.arange(len(kind))
-    change[row, kind], change[row + len(kind), kind] = 1, -1
+    spans = [_merged(flows.ready[kind == i], flows.end[kind == i]) for i in range(len(names))]
+    time = np.concatenate([side for both in zip(*spans, strict=True) for side in both])
+    kinds = np.tile(np.repeat(np.arange(len(names)), [len(begin) for begin, _ in spans]), 2)
+    change = np.zeros((len(time), len(names)), np.int64)
+    change[np.arange(len(time)), kinds] = np.repeat([1, -1], len(time) // 2)
     order = np.argsort(time, kind="stable")
     active = np.cumsum(change[order], axis=0)[:-1] > 0
     span = np.diff(time[order])
     alone = active & (active.sum(1) == 1)[:, None]
     lines = []
     for i, name in enumerate(names):
-        mine = kind == i
-        begin, end = show_seconds(float(flows.ready[mine].min())), show_seconds(float(flows.end[mine].max()))
+        begin, end = show_seconds(float(spans[i][0][0])), show_seconds(float(spans[i][1][-1]))
         busy, exposed = (show_seconds(float(span[m[:, i]].sum())) for m in (active, alone))
         lines.append(f"  {name}: {begin} to {end}, under way for {busy}, {exposed} of it with nothing else")
     return "stages:\n" + "\n".join(lines)
+
+
+def _merged(begin: Floats, end: Floats) -> tuple[Floats, Floats]:
+    """The times that spans cover together: as many as there are gaps between them, and one.
+
+    >>> [t.tolist() for t in _merged(np.array([0.0, 5.0, 1.0]), np.array([2.0, 6.0, 3.0]))]
+    [[0.0, 5.0], [3.0, 6.0]]
+    """
+    order = np.argsort(begin)
+    begin, last = begin[order], np.maximum.accumulate(end[order])
+    first = np.append(True, begin[1:] > last[:-1])
+    return begin[first], last[np.append(first[1:], True)]
 
 
 def _kinds(topology: Topology, flows: Flows) -> tuple[list[str], Longs]:

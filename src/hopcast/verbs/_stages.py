@@ -16,7 +16,7 @@ def stages(answer: Answer) -> list[str]:
     q = answer.question
     if answer.algorithm.split(",")[0] != "hierarchical" or q.schedule is not None or q.group.ranks == 1:
         return []
-    if q.collective in ROOTED:  # their levels are never one after the other
+    if q.collective in (*ROOTED, "all_to_all_v"):  # their levels are never one after the other
         return []
     hint = replace(q.hint, options=parse(answer.algorithm)[1])
     made = hierarchical.phases(q.collective, q.group, hint)

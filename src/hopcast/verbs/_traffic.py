@@ -52,6 +52,6 @@ def _spread(matrix: Floats) -> str:
     ports = [apart.sum(axis) for axis in (1, 0)]
     most = [float(p.max() / p.mean()) if p.any() else 1.0 for p in ports]
     return (
-        f"max/mean {traffic.unevenness(matrix):.3g} of pairs, {most[0]:.3g} of what ranks send, "
-        f"{most[1]:.3g} of what they receive"
+        f"of pairs the largest has {traffic.unevenness(matrix):.3g} times the mean, the rank that sends most "
+        f"{most[0]:.3g} times, the one that receives most {most[1]:.3g} times"
     )

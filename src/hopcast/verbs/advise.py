@@ -1,4 +1,4 @@
-"""advise: every slice of so many chips and every way to lay a mesh on it, ranked by a collective's time."""
+"""advise: every slice of so many chips and orders to lay a mesh on it, ranked by a collective's time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from hopcast.findings import memory
 from hopcast.names import InputError
 from hopcast.predict import Answer
 from hopcast.result import Result, Row
-from hopcast.units import show_seconds, show_size
+from hopcast.units import show_both, show_seconds
 
 from . import _layouts, ask
 from .predict import IDEAL
@@ -72,8 +72,8 @@ def advise(
         size: D, bytes of the whole array of one group.
         on: Generations, ``v5e``, with options of clusters behind them, ``v5p,latency=0``; empty: all that
             have links to simulate.
-        mesh: Logical axes, ``data=16,model=4``: every way to lay them on a slice that makes a difference is
-            a row. None: the collective is over all chips.
+        mesh: Logical axes, ``data=16,model=4``: each of jax's order and row-major orders over the physical
+            axes that makes a difference is a row. None: the collective is over all chips.
         over: Those of the collective; None: all.
         algorithm: ``best``, ``auto`` (what the machine's software would run) or a name.
         price: ``formula``, ``steps`` or ``flows``; default the formula where it is exact, else flows, and
@@ -130,7 +130,7 @@ def advise(
     return Result(
         [_row(one, a) for one, a in answers],
         (*SHOWN, "order", "mesh") if mesh else SHOWN,
-        f"{asked.collective} of {show_size(asked.size)} {where} {chips} chips: {IDEAL}",
+        f"{asked.collective} of {show_both(asked.size)} {where} {chips} chips, {_ranked(algorithm)}: {IDEAL}",
         [*_notes(answers), *refused, *(_none_of(chip, chips) for chip in without if on)],
         (),
         {
@@ -141,8 +141,15 @@ def advise(
     )  # fmt: skip
 
 
+def _ranked(algorithm: str) -> str:
+    """What the order of the rows goes by, in words."""
+    if algorithm == "best":
+        return "ranked by the fastest schedule known (--algorithm auto: by what XLA runs)"
+    return f"ranked by {'what XLA runs' if algorithm == 'auto' else algorithm}"
+
+
 def _laid(one: Candidate, mesh: str | None, over: str | Sequence[str] | None) -> Iterator[Candidate]:
-    """The slice with every way to lay the mesh on it that makes a difference."""
+    """The slice with the orders of the mesh on it that make a difference."""
     if mesh is None:
         yield one
         return

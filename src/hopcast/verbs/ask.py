@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hopcast import clusters, faults, units
-from hopcast.ir import algebra, sharding
+from hopcast.ir import algebra, hubs, sharding
 from hopcast.ir import mesh as meshes
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import NAMES, ROOTED, per_rank_size
@@ -157,29 +157,27 @@ def question(
     where = place(cluster, over, mesh, order, slow, dead)
     nbytes = _size(size, collective, where, per_rank)
     alpha = max(where.group.latency, default=0.0)
-    hint = Hint(nbytes, alpha, _root(where, root), shift, seed)
-    if isinstance(collective, Schedule) or schedules.is_schedule(collective):
+    own = isinstance(collective, Schedule) or schedules.is_schedule(collective)
+    name = "" if own else collective_name(str(collective))
+    hint = Hint(nbytes, alpha, _root(where, root, name), shift, seed)
+    if own:
         made = (
             collective
             if isinstance(collective, Schedule)
             else schedules.schedule(collective, where.group, hint)
         )
+        _as_made(made, root, hint)
         if per_rank:
             nbytes *= made.ranks / per_rank_size(made.collective.name, made.ranks, float(made.ranks))
         return _own(made, where, nbytes, hint, over is not None or mesh is not None)
-    name = collective_name(collective)
     if (name == "all_to_all_v") != (matrix is not None):
         right = "it is of all_to_all_v" if matrix is not None else "with equal messages it is all_to_all"
         raise InputError(f"{name}: --matrix FILE or --moe tokens=... says who sends what; {right}")
     if per_rank and matrix is not None:
         raise InputError("--per-rank: a traffic matrix says what each rank sends; leave --per-rank off")
-    _suits(name, where.group.ranks, hint, root)
-    if per_rank:
-        nbytes *= (
-            where.group.ranks / per_rank_size(name, where.group.ranks, float(where.group.ranks))
-            if name in NAMES
-            else 1
-        )
+    _moves_something(name, where.group.ranks, shift)
+    if per_rank and name in NAMES:
+        nbytes *= where.group.ranks / per_rank_size(name, where.group.ranks, float(where.group.ranks))
     part = None if matrix is None else matrix / matrix.sum()
     hint = Hint(nbytes, alpha, hint.root, shift, seed, matrix=part)
     said = size if isinstance(size, str) else ""
@@ -193,13 +191,11 @@ def question(
     return q, where
 
 
-def _suits(name: str, ranks: int, hint: Hint, root: str | int) -> None:
-    """Raises: InputError: for a root of a collective that has none, and for a shift that moves nothing."""
-    if hint.root and name not in ROOTED:
-        raise InputError(f"--root {root}: {name} has no root; {', '.join(ROOTED)} have")
-    if hint.shift % ranks == 0 and name == "permute" and ranks > 1:
+def _moves_something(name: str, ranks: int, shift: int) -> None:
+    """Raises: InputError: for a permute that sends every rank its own."""
+    if shift % ranks == 0 and name == "permute" and ranks > 1:
         raise InputError(
-            f"--shift {hint.shift} sends every rank's data to itself; the {ranks} ranks take 1 to {ranks - 1}"
+            f"--shift {shift} sends every rank's data to itself; the {ranks} ranks take 1 to {ranks - 1}"
         )
 
 
@@ -221,6 +217,17 @@ def _size(size: str | float, collective: str | Schedule, where: Place, per_rank:
     return sharding.collective_size(array, name, where.over or where.mesh.names, axes)
 
 
+def _as_made(made: Schedule, root: str | int, hint: Hint) -> None:
+    """Whoever asks for a root or a shift beside a schedule asks for that of the schedule."""
+    does = made.collective
+    if str(root) != "0" and hint.root != does.root:
+        has = f"its root is rank {does.root}" if does.name in ROOTED else "it has no root"
+        raise InputError(f"--root {root}: the schedule is of {does.name} and {has}; leave it off")
+    if hint.shift != 1 and (does.name != "permute" or (hint.shift - does.shift) % made.ranks):
+        has = f"it shifts by {does.shift}" if does.name == "permute" else "it shifts nothing"
+        raise InputError(f"--shift {hint.shift}: the schedule is of {does.name} and {has}; leave it off")
+
+
 def _own(made: Schedule, where: Place, nbytes: float, hint: Hint, asked: bool) -> tuple[Question, Place]:
     """The user's own schedule: laid over all groups if it is written for one, else on those it names."""
     topology, group = where.cluster.topology, where.group
@@ -238,6 +245,8 @@ def _own(made: Schedule, where: Place, nbytes: float, hint: Hint, asked: bool) -
         laid = algebra.lay(made, group.all_groups, topology.vertices, group.hubs)
     else:
         laid, where = made, _on_its_groups(made, where, asked)
+    if laid.vertices > topology.chips:
+        hubs.refuse_unable(laid, where.cluster)
     q = Question(where.cluster, made.collective.name, where.mesh, where.over, where.group, nbytes, hint, laid)
     return q, where
 
@@ -268,9 +277,11 @@ def _on_its_groups(made: Schedule, where: Place, asked: bool) -> Place:
     return replace(where, mesh=meshes.physical(topology), over=(), group=loose)
 
 
-def _root(where: Place, root: str | int) -> int:
+def _root(where: Place, root: str | int, collective: str) -> int:
     """The local rank of the root: a number within the group, or the coordinates of a chip."""
-    group, said = where.group, str(root)
+    group, said = where.group, str(root).strip()
+    if collective and collective not in ROOTED and said != "0":
+        raise InputError(f"--root {said}: {collective} has no root; {', '.join(ROOTED)} have")
     if "," in said or not said.strip().isdecimal():
         chip = clusters.vertex(where.cluster.topology, said)
         return int(np.argwhere(group.all_groups == chip)[0, 1])

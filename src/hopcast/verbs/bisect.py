@@ -101,7 +101,7 @@ def bisect(cluster: str | Cluster, *, split: str = "", by: str = "") -> Result:
     if split:
         cut, notes = _split(where, split, by)
     elif by and by not in _units(where):
-        raise unknown(f"unit of a split of {where.name}", by, _units(where))
+        raise unknown("unit", by, _units(where), of=f"a split of {where.name}")
     else:
         cut = worst_halving(topology)
     row = {
@@ -134,7 +134,7 @@ def _split(where: Cluster, split: str, by: str) -> tuple[Cut, list[str]]:
     """The cut that was asked for, and what to say of it."""
     units, chips = _units(where), where.topology.chips
     if by and by not in units:
-        raise unknown(f"unit of a split of {where.name}", by, units)
+        raise unknown("unit", by, units, of=f"a split of {where.name}")
     said = split.split("/")
     parts = [int(p) for p in said if p.strip().isdecimal()]
     counts = {word: -(-chips // size) for word, size in units.items() if not by or by == word}

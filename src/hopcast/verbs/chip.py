@@ -3,6 +3,7 @@
 import math
 
 from hopcast import chips
+from hopcast.chips.slices import spell
 from hopcast.ir.cluster import Cluster, Figure
 from hopcast.names import InputError
 from hopcast.result import Result, Row
@@ -28,8 +29,9 @@ def chip(where: str | Cluster) -> Result:
         where: A chip, ``v5e``; or a cluster, ``v5e:16x16``, to have the sum over its chips as well.
 
     Returns:
-        One row for each figure: figure, value (SI), unit, all (of all chips together, where that adds up and
-        a cluster is given), trust, seen, source, other (what others say). The row ``chips`` counts them.
+        One row for each figure: figure, value (SI; a shape as 16x16), unit, all (of all chips together, where
+        that adds up and a cluster is given), trust, seen, source, other (what others say). The row ``chips``
+        counts them.
 
     Raises:
         InputError: for an unknown chip, or a cluster of none in particular.
@@ -71,7 +73,7 @@ def _row(key: str, figure: Figure, count: int) -> Row:
     total = figure.value * count if adds and count > 1 else None
     return {
         "figure": key,
-        "value": figure.value,
+        "value": spell(figure.shape) if figure.shape else figure.value,
         "unit": unit,
         "all": int(total) if total is not None and key in ("chips", "cores", "devices") else total,
         "trust": figure.trust,

@@ -38,6 +38,7 @@ def draw(
     mesh: str | Mesh | None = None,
     order: str = "",
     algorithm: str = "auto",
+    per_rank: bool = False,
     root: str | int = 0,
     shift: int = 1,
     seed: int = 0,
@@ -61,6 +62,7 @@ def draw(
         mesh: Logical axes.
         order: Of the mesh.
         algorithm: Its name.
+        per_rank: The size of all_to_all is per rank.
         root: Of rooted collectives.
         shift: Of permute.
         seed: Of random choices.
@@ -87,6 +89,10 @@ def draw(
     if isinstance(what, Cluster) or route is not None:
         raise InputError("a route is drawn on a cluster alone: hopcast draw CLUSTER --route 3,3 0,0")
     if sweep is not None:
+        if per_rank:
+            raise InputError(
+                "--per-rank: sizes of --sweep are nccl-tests', of all_to_all per rank; leave it off"
+            )
         swept = sweeps.sweep(
             what, cluster, first=sweep[0], last=sweep[1], factor=4.0,
             algorithm="all" if algorithm == "auto" else algorithm, over=over, mesh=mesh, order=order,
@@ -95,7 +101,7 @@ def draw(
         return Drawing(lambda: str(swept), lambda: chart(swept))
     q, where = ask.question(
         what, cluster, size=size, over=over, mesh=mesh, order=order, root=root, shift=shift, seed=seed,
-        slow=slow, dead=dead,
+        per_rank=per_rank, slow=slow, dead=dead,
     )  # fmt: skip
     if cut:
         return views.cut(where.cluster, binding(answer(q, algorithm)))

@@ -20,6 +20,7 @@ from . import ask
 
 _SIMULATED_SENDS, _SIMULATED_CELLS = 20_000, 300_000  # of all groups; flows of more take seconds
 _SMALL_CHIPS = 256  # up to which `best` may simulate what it tries
+_USUAL = "1MiB"  # the size where none is given
 _NOTEBOOK_HEIGHT = 860
 
 
@@ -71,7 +72,7 @@ def explore(
     collective: str | Schedule,
     cluster: str | Cluster,
     *,
-    size: str | float = "1MiB",
+    size: str | float | None = None,
     over: str | Sequence[str] | None = None,
     mesh: str | Mesh | None = None,
     order: str = "",
@@ -92,7 +93,7 @@ def explore(
     Args:
         collective: A name, or a schedule.
         cluster: A name or an object.
-        size: D, bytes of the whole array of one group.
+        size: D, bytes of the whole array of one group; default 1 MiB, of which a note tells.
         over: Axes that it runs over; default all.
         mesh: Logical axes.
         order: Of the mesh.
@@ -121,12 +122,13 @@ def explore(
     asked = [(collective, cluster, algorithm)]
     if compare is not None:
         asked.append(_second(compare, collective, cluster, algorithm))
-    answers, warnings = [], []
+    answers: list[Answer] = []
+    warnings = [] if size is not None else [f"all times are for {_USUAL}, as no size is given"]
     for what, where, by in asked:
         q, spot = ask.question(
             what,
             where,
-            size=size,
+            size=_USUAL if size is None else size,
             over=over,
             mesh=mesh,
             order=order,

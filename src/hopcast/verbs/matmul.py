@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hopcast.dtypes import itemsize
 from hopcast.ir import sharding
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.sharding import Axes, Sharding
 from hopcast.names import InputError
 from hopcast.result import Result, Row
-from hopcast.units import itemsize, show_seconds
+from hopcast.units import show_seconds
 
 from . import ask
 from ._matmul import Plan, Rates, best, case, contraction, cut_of, outputs, plans
@@ -18,6 +19,10 @@ from .predict import IDEAL
 from .reshard import axes_of, memory
 from .roofline import flops_of
 
+_OVERLAPPED = (
+    "overlapped is an ideal that no run reaches: arrays are cut into many parts, and while one is computed "
+    "another is sent; whole arrays take serial"
+)
 SHOWN = ("stage", "what", "over", "size_bytes", "time_us", "bound_us", "before", "after")
 
 
@@ -73,13 +78,15 @@ def matmul(
 
     Returns:
         A row for each step: stage (forward, backward_left, backward_right), what (a collective, slice,
-        matmul, and at the end serial and overlapped), over, size_bytes (D of one group; of a matmul what one
-        device reads and writes), flops (of one device), time_us, bound_us, before, after, and binds.
+        matmul, and of a stage that sends something the two totals, serial and overlapped), over, size_bytes
+        (D of one group; of a matmul what one device reads and writes), flops (of one device), time_us,
+        bound_us, before, after, and binds.
 
     Raises:
         InputError: for anything that cannot be read, or dims that do not match.
 
-    Source: jax-ml scaling-book, chapters Rooflines (the larger of both counts if they overlap) and Sharding.
+    Source: jax-ml scaling-book, chapters Rooflines (the larger of both counts if they overlap) and Sharding;
+    Wang et al. 2023, doi:10.1145/3567955.3567959 (overlap by parts).
 
     >>> r = matmul("bf16[1024,8192_x] @ bf16[8192_x,8192]", "v5e:16x16,latency=0", backward=False)
     >>> [(row["what"], row["over"], round(row["time_us"], 1)) for row in r.rows]
@@ -101,6 +108,8 @@ def matmul(
     rows = [row for stage, p in stages.items() for row in _rows(stage, p, given)]
     notes = [case(given.a, given.b, given.out), *_instead(prices, given, out, plan, rates)]
     notes += [_summary(stage, p) for stage, p in stages.items()]
+    if any(p.communication and p.computing for p in stages.values()):
+        notes.append(_OVERLAPPED)
     if rates.flops is None:
         notes.append(_unknown(where.cluster, given))
     notes += memory(where.cluster, [s for p in stages.values() for s in p.steps], axes)
@@ -191,7 +200,7 @@ def _unknown(cluster: Cluster, given: Operands) -> str:
 
 
 def _rows(stage: str, plan: Plan, given: Operands) -> list[Row]:
-    """Steps before, the matmul, steps after, and the two totals."""
+    """Steps before, the matmul, steps after, and where any of them takes time the two totals."""
     x, y = plan.operands
     computing = plan.computing * 1e6 if plan.compute or plan.memory else None
     middle = _row(stage, "matmul", "", plan.traffic, computing, computing, binds=plan.inner)
@@ -202,6 +211,8 @@ def _rows(stage: str, plan: Plan, given: Operands) -> list[Row]:
     }
     before = [_step(stage, s, given) for s in (*plan.left, *plan.right)]
     rows = [*before, middle, *(_step(stage, s, given) for s in plan.after)]
+    if not plan.communication:
+        return rows  # the matmul is all that takes time
     sent = sum(s.answer.bound.seconds for s in plan.steps if s.answer) * 1e6
     time, work = plan.communication * 1e6, plan.computing * 1e6
     rows.append(_row(stage, "serial", "", None, time + work, sent + work, binds=plan.binds))
@@ -246,6 +257,8 @@ def _summary(stage: str, plan: Plan) -> str:
         said += f", FLOPs {show_seconds(plan.compute)}"
     if plan.memory is not None:
         said += f", HBM {show_seconds(plan.memory)}"
+    if not plan.communication:
+        return f"{said}; {plan.binds} binds"
     both = plan.communication + plan.computing
     over = max(plan.communication, plan.computing)
     known = "" if plan.compute is not None else "of what is known, "

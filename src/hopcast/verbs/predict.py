@@ -13,7 +13,7 @@ from hopcast.names import InputError
 from hopcast.predict import Answer
 from hopcast.question import Question
 from hopcast.result import Result, Row
-from hopcast.units import show_seconds, show_size
+from hopcast.units import show_both, show_seconds
 
 from . import _together, _traffic, ask
 from ._stages import stages
@@ -165,7 +165,7 @@ def _result(
     notes = said + ([] if several else _notes(found[0], rows[0], explain))
     in_network = not several and found[0].algorithm.split(",")[0] in ("nvls", "sharp")
     ideal = IN_NETWORK if in_network else IDEAL
-    title = f"{q.collective} of {show_size(q.size)} on {q.cluster.name}: {ideal}"
+    title = f"{q.collective} of {show_both(q.size)} on {q.cluster.name}: {ideal}"
     return Result(
         rows,
         SEVERAL if several else SHOWN,

@@ -87,18 +87,20 @@ def _ends(change: str, axes: Axes, lengths: dict[str, int]) -> tuple[Sharding, S
     texts = [t.strip() for t in change.split("->")]
     if len(texts) != 2 or not all(texts):
         raise InputError(f"{change!r} is no reshard; write 'f32[i_x,j] -> f32[i,j_x]'")
-    start = sharding.parse(texts[0], axes, lengths)
-    goal = sharding.parse(start.dtype * texts[1].startswith("[") + texts[1], axes, lengths)
-    if start.dtype != goal.dtype:
+    # Another dtype or dim is the mistake, whether or not the lengths are known.
+    kinds = [t.partition("[")[0] for t in texts]
+    texts[1] = texts[1] if kinds[1] else kinds[0] + texts[1]
+    left, right = (sharding.dims(t) for t in texts)
+    same = len(left) == len(right) and not any(_differ(*names) for names in zip(left, right, strict=True))
+    if left and right and not same:
+        raise _other_dims(change, left)
+    if left and right and kinds[1] not in ("", kinds[0]):
         raise InputError(
-            f"{change!r} changes {start.dtype} into {goal.dtype}; a reshard only moves: write {start.dtype}"
+            f"{change!r} changes {kinds[0]} into {kinds[1]}; a reshard only moves: write {kinds[0]}"
         )
-    named = [(a, b) for a, b in zip(start.names, goal.names, strict=False) if not (a + b).isdecimal()]
-    if start.shape != goal.shape or any(a != b and not a.isdecimal() and not b.isdecimal() for a, b in named):
-        dims = ",".join(start.names)
-        raise InputError(
-            f"{change!r}: both sides must have the same dims in the same order; the right one is [{dims}] too"
-        )
+    start, goal = (sharding.parse(t, axes, lengths) for t in texts)
+    if start.shape != goal.shape:
+        raise _other_dims(change, start.names)
     new = [a for a in goal.partial if a not in start.partial]
     if new:
         raise InputError(
@@ -106,6 +108,18 @@ def _ends(change: str, axes: Axes, lengths: dict[str, int]) -> tuple[Sharding, S
             "leave {U} off the right side"
         )
     return start, replace(goal, names=start.names)
+
+
+def _differ(left: str, right: str) -> bool:
+    """Whether two dims cannot be one: two names, or two numbers."""
+    return left != right and left.isdecimal() == right.isdecimal()
+
+
+def _other_dims(change: str, dims: Sequence[str]) -> InputError:
+    return InputError(
+        f"{change!r}: both sides must have the same dims in the same order; the right one is "
+        f"[{','.join(dims)}] too"
+    )
 
 
 def rows_of(steps: Sequence[Step], axes: Axes) -> list[Row]:

@@ -3,25 +3,15 @@
 from collections.abc import Mapping
 
 from hopcast import chips
+from hopcast.dtypes import dtype as named
+from hopcast.dtypes import itemsize
 from hopcast.ir import sharding
 from hopcast.ir.cluster import Cluster, Figure
 from hopcast.names import InputError
 from hopcast.result import Result, Row
-from hopcast.units import itemsize, show_rate
+from hopcast.units import show_rate
 
 from . import ask
-
-_SAME = {
-    "int8": ("int8", "s8", "u8", "uint8"),
-    "fp8": ("fp8", "f8", "f8e4m3fn", "f8e5m2"),
-    "fp4": ("fp4",),
-    "int4": ("int4", "s4", "u4"),
-    "bf16": ("bf16",),
-    "fp16": ("fp16", "f16", "float16"),
-    "fp32": ("fp32", "f32", "float32"),
-    "fp64": ("fp64", "f64", "float64"),
-}
-_KEY = {word: key for key, words in _SAME.items() for word in words}
 
 
 def roofline(where: str | Cluster, dtype: str = "bf16", *, weights: str = "") -> Result:
@@ -85,7 +75,7 @@ def _figures(where: str | Cluster) -> tuple[str, Mapping[str, Figure]]:
 
 def flops_of(figures: Mapping[str, Figure], dtype: str) -> Figure | None:
     """FLOP/s of one chip with that dtype, where a source gives it."""
-    return figures.get(f"flops.{_KEY.get(dtype, dtype)}")
+    return figures.get(f"flops.{named(dtype).flops}")
 
 
 def _batch(name: str, flops: float, rate: float, dtype: str, weights: str) -> float:

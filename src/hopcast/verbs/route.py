@@ -14,7 +14,7 @@ from hopcast.ir.vertices import is_host
 from hopcast.names import InputError
 from hopcast.result import Result, Row
 from hopcast.routing import hosts, routes
-from hopcast.units import show_rate, show_seconds, show_size
+from hopcast.units import show_both, show_rate, show_seconds
 
 from . import ask
 
@@ -67,7 +67,7 @@ def route(
     make = _through_hosts if topology.is_slices and _leaves(topology, a, b) else _at_once
     row, notes, found = make(where, a, b, nbytes)
     shown = [k for k in row if k not in ("routes", "stages")]
-    title = f"{show_size(nbytes)} on {where.name}"
+    title = f"{show_both(nbytes)} on {where.name}"
     inputs = {"cluster": where.name, "size_bytes": nbytes}
     return Result([row], shown, title, notes, where.assumed, inputs, found)
 
@@ -141,6 +141,7 @@ def _row(
 ) -> Row:
     topology = where.topology
     switches = not (topology.is_grid or topology.is_slices)
+    late = float(f"{latency * 1e6:.12g}")  # hops times latency, without what rounding adds to the sum
     way = [[v for v in (a, *topology.dst[r].tolist()) if v < topology.chips or not switches] for r in found]
     return {
         "src": topology.place(a),
@@ -148,9 +149,9 @@ def _row(
         "hops": 0,
         "disjoint_routes": len(found),
         "size_bytes": nbytes,
-        "latency_us": float(latency * 1e6),
+        "latency_us": late,
         "bandwidth_us": float(bandwidth * 1e6),
-        "time_us": float((latency + bandwidth) * 1e6),
+        "time_us": late + float(bandwidth * 1e6),
         "routes": [[topology.place(v) for v in vertices] for vertices in way],
         "stages": _stages(where, a, b, found[0]),
     }

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from hopcast import chips, machines
+from hopcast.chips.slices import spell as spell_shape
 from hopcast.graph.distance import Searched
 from hopcast.graph.distance import distances as from_each
 from hopcast.graph.search import Neighbours
@@ -103,7 +104,8 @@ def figures(where: Cluster) -> str:
     lines = []
     for key, figure in sorted(where.figures.items()):
         spell = _UNIT.get(key.rpartition(".")[2], lambda v: f"{v:g}")
-        lines.append(f"  {key:<26} {spell(figure.value):<10} {figure.trust}  {figure.source} ({figure.seen})")
+        said = spell_shape(figure.shape) if figure.shape else spell(figure.value)
+        lines.append(f"  {key:<26} {said:<10} {figure.trust}  {figure.source} ({figure.seen})")
         lines += [f"  {'':<26} but also   {o}" for o in figure.other]
     return "\n".join(lines)
 

@@ -19,7 +19,7 @@ from hopcast.result import Result, Row
 from hopcast.simulate import flows as engine
 from hopcast.simulate.flows import Flows
 from hopcast.simulate.noise import Noise
-from hopcast.units import show_seconds, show_size
+from hopcast.units import show_both, show_seconds
 
 from . import _uneven, ask
 from ._report import report
@@ -121,7 +121,7 @@ def _result(a: Answer, said: list[str], inputs: Row, warnings: Sequence[str]) ->
     q, flows = a.question, a.flows
     assert flows is not None
     title = (
-        f"{q.collective} of {show_size(q.size)} on {q.cluster.name} by {a.algorithm}: "
+        f"{q.collective} of {show_both(q.size)} on {q.cluster.name} by {a.algorithm}: "
         f"{show_seconds(a.time)}, "
         f"bound {show_seconds(a.bound.seconds)} ({a.efficiency:.1%})"
     )

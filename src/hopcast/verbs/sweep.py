@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from hopcast import units
 from hopcast.choose import answer, every
+from hopcast.dtypes import itemsize
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import ROOTED, busbw_factor, per_rank_size
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
 from hopcast.predict import BY_STEPS, Answer
+from hopcast.question import Question
 from hopcast.result import Result, Row
 
 from . import ask
@@ -71,7 +73,8 @@ def sweep(
 ) -> Result:
     """One row per size (and algorithm, with ``all``), as nccl-tests prints them.
 
-    Its size of all_to_all is per rank.
+    Its size of all_to_all is per rank, and its sizes are whole elements, in some collectives 16 bytes of each
+    rank: a size that has none is a row of which nothing is sent.
 
     Args:
         collective: A name or a schedule.
@@ -98,27 +101,27 @@ def sweep(
     >>> [row["size_bytes"] for row in r]
     [1048576, 2097152, 4194304]
     """
-    item = units.itemsize(dtype)
+    item = itemsize(dtype)
     rows: list[Row] = []
     warnings: Sequence[str] = ()
     inputs: Row = {}
     barred: dict[str, None] = {}
     for size in sizes(first, last, factor, step):
-        q, where = ask.question(
-            collective,
-            cluster,
-            size=size,
-            over=over,
-            mesh=mesh,
-            order=order,
-            root=root,
-            shift=shift,
-            seed=seed,
-            per_rank=True,
-            slow=slow,
-            dead=dead,
-        )
+
+        def asked(nbytes: int) -> tuple[Question, ask.Place]:
+            return ask.question(
+                collective, cluster, size=nbytes, over=over, mesh=mesh, order=order, root=root, shift=shift,
+                seed=seed, per_rank=True, slow=slow, dead=dead,
+            )  # fmt: skip
+
+        q, where = asked(size)
         warnings, inputs = where.warnings, dict(ask.understood(q))
+        sent = count(q.collective, q.group.ranks, size, item) * _each(q.collective, q.group.ranks) * item
+        if not sent:
+            rows.append(_nothing(q, dtype))
+            continue
+        if sent != size:
+            q, _ = asked(round(sent))
         found = (
             every(q, price, combine)
             if algorithm == "all" and q.schedule is None
@@ -132,8 +135,40 @@ def sweep(
     )
 
 
-# nccl-tests counts one rank's elements where every rank has a part of its own (src/*.cu, *paramcount, 2.17).
+# nccl-tests counts one rank's elements where every rank has a part of its own, and leaves off what would not
+# be a multiple of 16 bytes (src/*.cu, *GetCollByteCount, 2.17).
 _COUNTED_EACH = ("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter")
+_ALIGNED = 16
+# It prints the operation that it was asked for, a sum, also for sendrecv (src/sendrecv.cu, 2.17).
+_OPERATED = ("all_reduce", "reduce_scatter", "reduce", "permute")
+
+
+def count(collective: str, ranks: int, size: int, item: float) -> int:
+    """Elements that nccl-tests prints for a size: all of them, or those of one rank.
+
+    >>> count("all_gather", 80, 2**25, 4), count("all_reduce", 80, 2**25, 4), count("all_gather", 8, 8, 4)
+    (104856, 8388608, 0)
+    """
+    elements, aligned = int(size // item), int(_ALIGNED // item)
+    if collective not in _COUNTED_EACH:
+        return elements
+    return elements // ranks // aligned * aligned
+
+
+def _each(collective: str, ranks: int) -> int:
+    """How many of those counts the size has."""
+    return ranks if collective in _COUNTED_EACH else 1
+
+
+def _nothing(q: Question, dtype: str) -> Row:
+    """The row of a size that is too small to be sent."""
+    none = {"size_bytes": 0, "count": 0, **_kind(q, dtype), "algorithm": "none", "time_us": 0.0}
+    return {**none, "algbw_GBps": None, "busbw_GBps": None, "bound_us": 0.0}
+
+
+def _kind(q: Question, dtype: str) -> Row:
+    redop = "sum" if q.collective in _OPERATED else "none"
+    return {"type": dtype, "redop": redop, "root": q.hint.root if q.collective in ROOTED else -1}
 
 
 def _row(a: Answer, dtype: str, item: float) -> Row:
@@ -141,13 +176,10 @@ def _row(a: Answer, dtype: str, item: float) -> Row:
     name, n = q.collective, q.group.ranks
     size = per_rank_size(name, n, q.size)
     algbw = size / a.time / 1e9 if a.time > 0 else None
-    reduces = name in ("all_reduce", "reduce_scatter", "reduce")
     return {
         "size_bytes": round(size),
-        "count": int(size // (item * (n if name in _COUNTED_EACH else 1))),
-        "type": dtype,
-        "redop": "sum" if reduces else "none",
-        "root": q.hint.root if name in ROOTED else -1,
+        "count": count(name, n, round(size), item),
+        **_kind(q, dtype),
         "algorithm": a.algorithm,
         "time_us": a.time * 1e6,
         "algbw_GBps": algbw,

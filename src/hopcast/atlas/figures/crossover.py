@@ -98,15 +98,14 @@ def draw(numbers: Numbers) -> Picture:
     cross = crossing(found)
     facts |= {f"crossing.{a}.{b}": s for a, b, s in cross}
     said = "; ".join(f"{b} overtakes {a} at {show_size(s)}" for a, b, s in cross)
+    said = said or f"{min(found, key=lambda name: found[name][0])} is fastest at every size"
     port = float(cluster.topology.bandwidth.max())
-    first = min(found, key=lambda name: found[name][0])
     return Picture(
         canvas.finish(
             f"Where algorithms cross: all-reduce on {numbers.on}",
             f"{n} chips, {show_rate(port)} a port one way; closed forms with latency",
             [
-                "Small messages pay for steps, large ones for bytes. "
-                f"{said[:1].upper()}{said[1:]}." if said else f"{first} is fastest at every size.",
+                f"Small messages pay for steps, large ones for bytes. Of those drawn, {said}.",
                 "busbw as nccl-tests counts it, 2 (N-1)/N D/T: it can exceed the port rate where the switch "
                 "reduces. Drawn are algorithms in which a rank serves one partner at a time, and sums in "
                 "the switch. Ideal links; real machines start up slower.",

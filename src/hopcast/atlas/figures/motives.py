@@ -152,7 +152,7 @@ def _finish(canvas: Sketch, title: str, chips: int, moved: Row, notes: list[str]
     time = float(moved["time_us"]) * 1e-6
     where = f"ring:{chips},bandwidth=45GB/s,latency=0"
     said = f"{what} of {show_size(size)} over {chips} chips on a ring of 45 GB/s links: {show_seconds(time)}."
-    case = f"{notes[0][:1].upper()}{notes[0][1:]}."
+    case = f"Of the Scaling Book's cases of a sharded matmul this is {notes[0]}."
     return Picture(
         canvas.finish(title, product, [case, f"Two of {chips} chips are drawn. {said}"]),
         {"size": size, "time": time, "what": what},

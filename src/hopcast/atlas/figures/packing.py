@@ -1,5 +1,7 @@
 """All-reduce over packed trees: the trees, what they gain over two phases, and from which size on."""
 
+from collections.abc import Sequence
+
 from hopcast.atlas import Fact, Figure, Numbers, Picture
 from hopcast.atlas._timing import cluster_of, fraction
 from hopcast.choose import answer
@@ -120,7 +122,6 @@ def draw_crossing(numbers: Numbers) -> Picture:
     best, phases = _limits(numbers.on, 2.0**30)
     rates["bound"] = [factor * 2.0**30 / best / 1e9] * len(_SIZES)
     gain = [b / a for a, b in zip(found[TREES], found[PHASES], strict=True)]
-    cross = crossings(_SIZES, found)
     sizes = Scale("size", _SIZES[0], _SIZES[-1], [2.0**k for k in (16, 20, 24, 28)], _short)
     canvas = Sketch()
     steps = evenly(max(max(r) for r in rates.values()))
@@ -136,34 +137,65 @@ def draw_crossing(numbers: Numbers) -> Picture:
     one = 280 * (1 - times.at(1.0))
     canvas.line(((690, one), (1030, one)), "border")
     facts: dict[str, Fact] = {"gain.least": min(gain), "gain.last": gain[-1], "limit": phases / best}
-    said = "; ".join(f"{names[b]} overtake {names[a]} at {_mebi(x)}" for a, b, x in cross if b == TREES)
-    said = said or "Trees overtake it nowhere here"
-    if cross:
-        facts["crossing"] = cross[-1][2]
-        x = 690 + 340 * sizes.at(cross[-1][2])
+    begins = _begins(gain)
+    if begins:
+        facts["crossing"] = where = crossings(_SIZES, found)[-1][2]
+        x = 690 + 340 * sizes.at(where)
         canvas.line(((x, one), (x, 280)), "border")
-        canvas.text(x + 6, 272, _mebi(cross[-1][2]), size=10, cls="bold", anchor="start")
+        canvas.text(x + 6, 272, f"{where / 2**20:.1f} MiB", size=10, cls="bold", anchor="start")
+    straight = [_answer(numbers.on, s, "direct").time for s in _SIZES]
+    fewer = [d < min(t, p) for d, t, p in zip(straight, *found.values(), strict=True)]
     rate = float(cluster.topology.bandwidth.max())
     latency = float(cluster.topology.latency.max())
     notes = [
-        f"Trees fill every link, and take many steps to be filled; {_TWO} takes few steps and leaves links "
-        f"idle. {said[:1].upper()}{said[1:]}.",
-        f"By flows, {show_rate(rate)} a link one way and {show_seconds(latency)} a hop; ideal links.",
+        f"Trees fill every link; {_TWO} leaves links idle. {_compared(gain)}"
+        + (f" The algorithm direct takes less than both {_span(fewer)}." if any(fewer) else ""),
+        f"By flows, {show_rate(rate)} a link one way and {show_seconds(latency)} a hop; ideal links; "
+        "sizes are powers of two.",
     ]
     return Picture(
-        canvas.finish(f"From where packed trees pay: all-reduce on {numbers.on}", f"{n} chips", notes),
+        canvas.finish(f"What packed trees gain: all-reduce on {numbers.on}", f"{n} chips", notes),
         facts,
         (),
         f"hopcast sweep all_reduce {numbers.on} -b 64K -e 2G -f 2 --algorithm {TREES}",
     )  # fmt: skip
 
 
+def _begins(gain: Sequence[float]) -> int:
+    """The sample from which on trees take less, where before it they never do; 0 where there is none such.
+
+    >>> _begins([0.8, 0.9, 1.1, 1.4]), _begins([1.2, 0.9, 1.1]), _begins([1.1, 1.2]), _begins([0.8, 0.9])
+    (2, 0, 0, 0)
+    """
+    at = next((i for i, g in enumerate(gain) if g > 1), 0)
+    return at if all(g > 1 for g in gain[at:]) else 0
+
+
+def _compared(gain: Sequence[float]) -> str:
+    """Where trees are faster than the two phases and where not, at the sizes that are drawn."""
+    slower = [g < 1 for g in gain]
+    if all(slower):
+        return "Here that takes less time at every size."
+    if not any(slower):
+        return f"Trees take less time at every size, and gain least {_span([g == min(gain) for g in gain])}."
+    if _begins(gain):
+        return f"Trees take more time {_span(slower)} and less from there on."
+    most = 1 / min(gain) - 1
+    return f"Trees take less time, but not {_span(slower)}: there it is up to {most:.1%} more."
+
+
+def _span(which: Sequence[bool]) -> str:
+    """The sizes for which something holds, from the first to the last.
+
+    >>> _span([False, True, False, False]), _span([True, True, False])
+    ('at 128 KiB', 'from 64 KiB to 128 KiB')
+    """
+    sizes = [show_size(s) for s, holds in zip(_SIZES, which, strict=False) if holds]
+    return f"at {sizes[0]}" if len(sizes) == 1 else f"from {sizes[0]} to {sizes[-1]}"
+
+
 def _short(size: float) -> str:
     return show_size(size).replace("iB", "").replace(" ", "")
-
-
-def _mebi(size: float) -> str:
-    return f"{size / 2**20:.1f} MiB"
 
 
 FIGURES = (
@@ -176,7 +208,7 @@ FIGURES = (
         Numbers(0, "64MiB", "mesh:4x4"), "beyond",
     ),
     Figure(
-        "trees_crossover", 0, "From where packed trees pay", draw_crossing, Numbers(0, "", "mesh:4x4"),
-        "beyond",
+        "trees_crossover", 0, "What packed trees gain at which size", draw_crossing,
+        Numbers(0, "", "mesh:4x4"), "beyond",
     ),
 )  # fmt: skip

@@ -103,7 +103,7 @@ def _zoom(canvas: Sketch, cluster: Cluster, left: float, top: float) -> None:
             box = canvas.box(around(x, y, 42, 26), [f"{i},{j}"], "chip", size=10, layer=OVER)
             lane = x - 29 + 7 * j if j + 1 < by else x
             start = ((box.left, y), (lane, y)) if j + 1 < by else ((x, box.bottom),)
-            canvas.arrow((*start, (lane, bar.top - 1)), 1, width=1.8, radius=5, layer=BOXES)
+            canvas.arrow((*start, (lane, bar.top - 1)), 1, width=1.8, radius=5, both=True, layer=BOXES)
             if i + 1 < bx:
                 canvas.line(((box.right, y - 6), (x + step[0] - 21, y - 6)), "cable")
             if j + 1 < by:
@@ -114,12 +114,12 @@ def _zoom(canvas: Sketch, cluster: Cluster, left: float, top: float) -> None:
         canvas.arrow(((x, bar.bottom + 1), (x, net.top - 1)), 2, width=3.0, both=True)
     canvas.box(net, ["data centre network (DCN)"], "chip", size=11, layer=OVER)
     rate = figures["dcn.bandwidth"].value * bx * by
-    said = f"{nics} NICs," if nics else "NICs,"
+    said = f"{nics} NICs, together" if nics else "NICs, together"
     middle, y = (bar.left + bar.right) / 2, (bar.bottom + net.top) / 2
     canvas.text(middle, y - 4, said, size=9.5)
-    canvas.text(middle, y + 9, f"{show_rate(rate)}", size=9.5)
+    canvas.text(middle, y + 9, f"{show_rate(rate)} each way", size=9.5)
     y = net.bottom + 46
-    canvas.arrow(((left + 20, y - 4), (left + 46, y - 4)), 1, width=1.8)
+    canvas.arrow(((left + 20, y - 4), (left + 46, y - 4)), 1, width=1.8, both=True)
     canvas.text(
         left + 54,
         y,
@@ -165,8 +165,8 @@ def draw_pod(numbers: Numbers) -> Picture:
             f"{cluster.name}: chips, hosts and the way out",
             f"{topology.chips} chips, {topology.links // 2} ICI cables of "
             f"{show_rate(float(topology.bandwidth[0]))} each way, {hosts} hosts",
-            [f"Each shaded block of {bx} x {by} chips hangs on one host. {closed} Data for another pod "
-             "leaves through PCIe and the host, so it can never be faster than those."],
+            [f"Each block of {bx} x {by} chips, every other one shaded, hangs on one host. {closed} Data for "
+             "another pod leaves through PCIe and the host, so it can never be faster than those."],
         ),
         facts,
         ("all_gather", numbers.on, "1GiB", "auto"),
@@ -247,7 +247,7 @@ def draw_pods(numbers: Numbers) -> Picture:
             f"pod {p}",
             f"{one.topology.chips} chips, {one.facts['hosts']} hosts",
         )
-        _small_pod(canvas, left + 32, 182)
+        _small_pod(canvas, left + 32, 182, *one.topology.shape)
         x = left + 216
         host = canvas.box(around(x, 166, 76, 36), ["host"], "switch", size=11, layer=OVER)
         hbm = canvas.box(
@@ -294,16 +294,18 @@ def draw_pods(numbers: Numbers) -> Picture:
     )  # fmt: skip
 
 
-def _small_pod(canvas: Sketch, left: float, top: float) -> None:
-    """A grid that stands for a pod."""
-    step = 16.0
-    for k in range(7):
-        canvas.line(((left, top + k * step), (left + 6 * step, top + k * step)), "idle", layer=LINES)
-        canvas.line(((left + k * step, top), (left + k * step, top + 6 * step)), "idle", layer=LINES)
-    for i in range(7):
-        for j in range(7):
-            canvas.rect(around(left + i * step, top + j * step, 8, 8), "chip", round_by=1.5, layer=OVER)
-    canvas.text(left + 3 * step, top + 6 * step + 24, "chips over ICI", size=9, cls="muted")
+def _small_pod(canvas: Sketch, left: float, top: float, wide: int, tall: int) -> None:
+    """All chips of a pod, small."""
+    step = 104.0 / max(wide, tall)
+    for k in range(tall):
+        canvas.line(((left, top + k * step), (left + (wide - 1) * step, top + k * step)), "idle", layer=LINES)
+    for k in range(wide):
+        canvas.line(((left + k * step, top), (left + k * step, top + (tall - 1) * step)), "idle", layer=LINES)
+    chip = min(8.0, 0.6 * step)
+    for i in range(wide):
+        for j in range(tall):
+            canvas.rect(around(left + i * step, top + j * step, chip, chip), "chip", round_by=1, layer=OVER)
+    canvas.text(left + (wide - 1) * step / 2, top + 120, "chips over ICI", size=9, cls="muted")
 
 
 FIGURES = (

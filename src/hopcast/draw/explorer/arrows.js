@@ -135,14 +135,23 @@ function paintJourney(stage, step) {
       for (const [line] of lines) tip(g, along(line, 0.62), Math.min(k * 0.5, when === 2 ? 11 : 8));
       g.fill();
     }
-    // The packet itself stands where the current step's number would.
-    if (tips && k >= 58 && when !== 2) for (const [line, at] of lines) label(g, along(line, 0.4), String(at), H.css.r2, 10);
     g.fillStyle = H.css.r2;
   });
   g.globalAlpha = 1;
 }
 
-// A number in a small disc.
+// The steps of the followed chunk, s0, s1, ..., over chips and lines; in the current step the packet itself stands there.
+H.paintSteps = (stage, step) => {
+  const { g, side, k } = stage;
+  if (step < 0 || H.state.chunk < 0 || k < 58) return;
+  const sends = H.journey(side, H.state.chunk);
+  if (sends.length > MOST_TIPS) return;
+  for (const { row, step: at } of sends) {
+    if (at !== step) label(g, along(sendLine(stage, row), 0.4), `s${at}`, at < step ? H.css.r2 : H.css.muted, 10);
+  }
+};
+
+// A word in a small disc.
 function label(g, { x, y }, text, colour, size) {
   g.font = `600 ${size}px ${H.css.font}`;
   const half = Math.max(size * 0.72, g.measureText(text).width / 2 + 3);

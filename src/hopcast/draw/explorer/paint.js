@@ -201,7 +201,8 @@ function paintChips(stage, held) {
   if (layout.spin || high < 7 || net.chips > 2500) paintDots(stage, part);
   else {
     const order = Array.from({ length: net.chips }, (_, v) => v).filter((v) => !layout.hidden[v]);
-    for (const v of order) paintBox(stage, v, part[v], held);
+    const widest = widestName(stage, order);
+    for (const v of order) paintBox(stage, v, part[v], held, widest);
   }
   for (let v = net.chips; v < net.vertices; v++) if (!layout.hidden[v]) paintSwitch(stage, v);
   const followed = H.state.rank >= 0 ? side.vertexOf(H.state.group, H.state.rank) : -1;
@@ -255,8 +256,21 @@ function paintDots(stage, part) {
   g.globalAlpha = 1;
 }
 
-function paintBox(stage, v, part, held) {
-  const { g, layout, side, XY } = stage;
+const nameOf = ({ layout, side }, v) => (layout.names.get(v) || [H.place(side.net, v)])[0];
+
+// The width of the widest name of a chip, in parts of the font's size.
+function widestName(stage, chips) {
+  const { g, layout } = stage;
+  if (layout.widest === undefined) {
+    g.font = `10px ${H.css.font}`;
+    layout.widest = Math.max(...chips.map((v) => g.measureText(nameOf(stage, v)).width)) / 10;
+  }
+  return layout.widest;
+}
+
+// Either all chips have their names or none has: where one has no room, all go without.
+function paintBox(stage, v, part, held, widest) {
+  const { g, XY } = stage;
   const [w, h] = H.boxOf(stage, v);
   const [left, top] = [XY[2 * v] - w / 2, XY[2 * v + 1] - h / 2];
   g.beginPath();
@@ -266,7 +280,6 @@ function paintBox(stage, v, part, held) {
   g.strokeStyle = H.css.edge;
   g.lineWidth = 1;
   g.stroke();
-  const [name] = layout.names.get(v) || [H.place(side.net, v)];
   const cells = h >= 21 && w >= 26 ? H.cellsOf(stage, v, held) : null;
   const bar = h >= 15 ? Math.max(3, h * (cells ? 0.36 : 0.18)) : 0;
   if (cells) {
@@ -284,7 +297,9 @@ function paintBox(stage, v, part, held) {
     g.fillRect(left + 1.5, top + 1.5, w - 3, h - 3);
     g.globalAlpha = 1;
   }
-  H.fitText(g, [name], left + w / 2, top + (h - bar) / 2 - (bar ? 0.5 : 0), w - 4, Math.min(12, (h - bar) * 0.66));
+  const size = Math.min(12, (h - bar) * 0.66);
+  if (widest * textSize(size) > w - 4) return;
+  H.fitText(g, [nameOf(stage, v)], left + w / 2, top + (h - bar) / 2 - (bar ? 0.5 : 0), w - 3, size);
 }
 
 // The cells of a chip as its row of the matrix: what is there, in the colour of its chunk.
@@ -322,9 +337,12 @@ function paintSwitch(stage, v) {
   H.fitText(g, layout.names.get(v) || [H.place(side.net, v)], x, y, w - 6, Math.min(12, h * 0.62));
 }
 
+// Words are never smaller than can be read.
+const textSize = (size) => Math.max(8, size);
+
 // The first of some texts that has room, at a size that can be read; else nothing.
 H.fitText = (g, texts, x, y, room, size) => {
-  const px = Math.max(8, size);
+  const px = textSize(size);
   if (size < 6.5) return;
   g.font = `${px}px ${H.css.font}`;
   g.textAlign = 'center';
@@ -375,5 +393,6 @@ H.paint = (stage) => {
   H.paintArrows(stage, moving);
   paintChips(stage, H.phase < 1 ? Math.max(-1, step - 1) : H.held(side));
   paintTexts(stage);
+  H.paintSteps(stage, moving);
   H.paintPackets(stage, moving);
 };

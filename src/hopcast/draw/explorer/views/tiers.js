@@ -1,8 +1,11 @@
-// Networks with switches: chips below, in one block for each node; the switches of a node, those that join nodes,
-// and those above, each in a row of its own. Switches with the same neighbours are drawn as one.
+// Networks with switches: chips in one block for each node, with the switch of the node as a bar below them, so that
+// no link from above passes it; switches that join nodes, and those above, each in a row of its own. Switches with
+// the same neighbours are drawn as one.
 
 const ROW = 16; // chips of a lone block that stand in one row
 const STACK = 8;
+const LINE = 0.72; // from one row of a stack to the next
+const BELOW = 1.25; // from the last row of a node's chips to their switch
 
 H.view({
   name: 'tiers',
@@ -36,11 +39,11 @@ function placeBlocks(layout, blocks, split) {
     chips.forEach((chip, i) => {
       const row = split ? Math.floor(i / columns) : i % rows;
       const column = split ? i % columns : Math.floor(i / rows);
-      H.put(layout, chip, left + column + (stacked ? row * 0.08 : 0), split ? row * 4.4 : row * 0.72);
+      H.put(layout, chip, left + column + (stacked ? row * 0.08 : 0), split ? row * 4.4 : row * LINE);
     });
     if (blocks.length > 1) {
       const w = columns + (stacked ? 0.6 : 0.1);
-      layout.frames.push({ x: left + (columns - 1) / 2 + (stacked ? 0.28 : 0), y: (rows - 1) * 0.36 - 0.62, w, h: rows * 0.72 + 1.6 });
+      layout.frames.push({ x: left + (columns - 1) / 2 + (stacked ? 0.28 : 0), y: ((rows - 1) * LINE) / 2 + 0.62, w, h: rows * LINE + 1.6 });
     }
     left += columns + (stacked ? 1.1 : 0.6);
   }
@@ -74,14 +77,16 @@ function placeSwitches(layout, net, blocks, wide, split) {
     if (net.lead[v] === v) (leads[net.tier[v]] = leads[net.tier[v]] || []).push(v);
     else layout.hidden[v] = 1;
   }
-  let top = Math.min(...Array.from({ length: net.chips }, (_, v) => H.spot(layout, v)[1]));
+  const rows = Array.from({ length: net.chips }, (_, v) => H.spot(layout, v)[1]);
+  let top = Math.min(...rows);
   const gap = Math.max(1.9, (wide * 0.46) / Math.max(1, leads.length - 1));
   leads.forEach((here, tier) => {
     if (!tier) return;
     const local = tier === 1 && here.length > 1 && here.length === blocks.length && net.kind !== 'slices';
-    top -= local ? 1.25 : gap;
+    if (!local) top -= gap;
+    const level = split ? 2.2 : local ? Math.max(...rows) + BELOW : top;
     here.forEach((v, i) => {
-      if (local || (here.length === 1 && tier === 1)) bar(layout, v, blocks[i], split ? 2.2 : top);
+      if (local || (here.length === 1 && tier === 1)) bar(layout, v, blocks[i], level);
       else H.put(layout, v, ((i + 0.5) / here.length) * (wide + 1) - 0.5, top);
       if (!layout.sizes.has(v)) layout.sizes.set(v, [Math.min(2.6, ((wide + 1) / here.length) * 0.8), 0.5]);
       nameSwitch(layout, net, v);
