@@ -17,6 +17,7 @@ from hopcast.graph.flow import disjoint_routes
 from hopcast.ir.cluster import Cluster
 from hopcast.names import InputError
 from hopcast.verbs._cut import halves
+from hopcast.verbs.draw import draw
 
 MACHINES = (
     "dgx-h100", "dgx-h100:2", "dgx-h100:4", "dgx-h100:4,routing=ecmp", "dgx-h100:6", "dgx-h100:32",
@@ -24,8 +25,8 @@ MACHINES = (
     "fat-tree:8x4,leaf=8,spine=2", "fat-tree:24x4,leaf=8,spine=2",
 )  # fmt: skip
 SLICES = (
-    "v5e:4x4,slices=2", "v5e:4x4,slices=4", "v5e:4x4,slices=9", "v5e:1x1,slices=2", "v5e:2x2,slices=2", "v5e:16x16,slices=4",
-    "v5p:2x2x4,slices=3", "v5p:4x4x4,slices=3", "v6e:8x8,slices=2",
+    "v5e:1x1,slices=2", "v5e:2x2,slices=2", "v5e:4x4,slices=2", "v5e:4x4,slices=4", "v5e:4x4,slices=9",
+    "v5e:16x16,slices=4", "v5p:2x2x4,slices=3", "v5p:4x4x4,slices=3", "v6e:8x8,slices=2",
 )  # fmt: skip
 each = pytest.mark.parametrize("name", [*MACHINES, *SLICES])
 
@@ -124,6 +125,11 @@ def test_a_pod_that_is_too_large_is_refused_with_the_figure_that_shows_it(name: 
     wanted = f"or its units: hopcast atlas --only gpu_topology --on {name}$"
     with pytest.raises(InputError, match=wanted):
         topology_svg(where(name))
+
+
+def test_trees_of_more_chips_than_stand_in_a_row_are_refused() -> None:
+    with pytest.raises(InputError, match=r"1,024 chips is too large to draw .*256 in a row"):
+        draw("all_reduce", "dgx-h100:128", algorithm="double_tree", trees=True).svg()
 
 
 @pytest.mark.parametrize("name", SLICES)

@@ -95,6 +95,20 @@ def test_loads_shown_are_those_of_the_schedule(show: Any, name: str) -> None:
     assert f"of {len(loaded)} link" in b.text("#loads0 caption")
 
 
+def test_links_to_the_network_do_not_pass_the_switch_of_a_node(show: Any) -> None:
+    """Leaves stand above the GPUs, the NVSwitch of a node below them; y grows downwards."""
+    page = made("nodes")
+    topology = page.answers[0].question.cluster.topology
+    spots = show(page, "view=tiers").ask("hopcast.spots()")
+    names = [topology.place(v) for v in range(topology.vertices)]
+    gpus = [spots[v][1] for v in range(topology.chips)]
+    local = [y for (_, y, _), name in zip(spots, names, strict=True) if name.endswith("nvswitch")]
+    above = [y for (_, y, _), name in zip(spots, names, strict=True) if name.endswith(("leaf", "spines"))]
+    assert len(local) == 2
+    assert len(above) >= 8
+    assert max(above) < min(gpus) <= max(gpus) < min(local)
+
+
 def test_the_table_of_a_step_says_who_sends_what(show: Any) -> None:
     b = show(made("ring"), "table=1&step=2")
     # In step s rank r of a ring passes on what it got in the step before: the chunk of rank r - s.

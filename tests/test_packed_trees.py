@@ -27,7 +27,7 @@ def cables(where: Cluster) -> list[tuple[int, int]]:
 def test_trees_span_and_use_no_cable_more_often_than_allowed(name, trees, copies, polish):
     where = cluster(name)
     n, edges = where.topology.chips, cables(where)
-    found = packing.spanning_trees(n, edges, trees, copies, 0, polish)
+    found = packing.spanning_trees(n, edges, trees, [copies] * len(edges), 0, polish)
     assert found is not None
     assert len(found) == trees
     assert np.bincount(np.concatenate(found)).max() <= copies
@@ -54,8 +54,8 @@ def test_more_trees_than_there_can_be_are_not_found(name, trees, copies):
 def test_trees_of_a_graph_with_a_bridge_are_as_many_as_the_bridge_has_copies():
     # Enough edges for two trees a copy, but all trees need the one between the triangles.
     edges = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (3, 5)]
-    assert packing.spanning_trees(6, edges, 3, 3) is not None
-    assert packing.spanning_trees(6, edges, 4, 3) is None
+    assert packing.spanning_trees(6, edges, 3, [3] * len(edges)) is not None
+    assert packing.spanning_trees(6, edges, 4, [3] * len(edges)) is None
 
 
 def test_exchanges_make_trees_shallower():
@@ -63,7 +63,7 @@ def test_exchanges_make_trees_shallower():
     edges = cables(where)
     longest = []
     for polish in (0, 500):
-        found = packing.spanning_trees(64, edges, 16, 9, 0, polish)
+        found = packing.spanning_trees(64, edges, 16, [9] * len(edges), 0, polish)
         assert found is not None
         longest.append(max(packing.radius(64, [edges[e] for e in tree]) for tree in found))
     assert longest[1] < longest[0]

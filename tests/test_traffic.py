@@ -1,14 +1,16 @@
 """Uneven traffic: matrices of bytes and the tokens of experts, delivered and no faster than the ports."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from cli import run
 from grids import cluster, group
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from predicting import GIB
-from refused import one_line_error
+from refused import one_line_error, one_line_refusal
 
 import hopcast as hc
 from hopcast import algorithms
@@ -158,3 +160,28 @@ def test_zipf_draws_in_proportion():
     part = np.sort(sent.sum(0) / sent.sum())[::-1]
     want = 1 / np.arange(1, 5)
     assert part == pytest.approx(want / want.sum(), abs=0.005)
+
+
+WORDS = ["all_to_all_v", "dgx-a100:2", "--moe", "tokens=64,hidden=64,experts=16,top=2"]
+
+
+@pytest.mark.parametrize("command", ["predict", "simulate", "check", "draw", "explore"])
+def test_every_command_of_one_collective_takes_the_layer_of_experts(command, tmp_path):
+    out = ["-o", str(tmp_path / "page.html")] if command == "explore" else []
+    ran = run(command, *WORDS, *out)
+    assert ran.status == 0, ran.err
+    assert "pxn" in (Path(out[1]).read_text(encoding="utf-8") if out else ran.out)
+
+
+@pytest.mark.parametrize("command", ["predict", "simulate", "check", "draw", "explore", "sweep"])
+def test_who_sends_what_has_to_be_said(command):
+    more = ["--size", "1MiB"] if command in ("predict", "simulate") else []
+    assert "says who sends what" in one_line_refusal(command, *WORDS[:2], *more)
+
+
+def test_a_layer_of_experts_is_as_large_as_it_says():
+    moe = {"moe": WORDS[3]}
+    told = hc.predict(*WORDS[:2], **moe).rows[0]
+    ran = hc.simulate(*WORDS[:2], **moe)
+    assert ran.inputs["time_us"] == pytest.approx(told["time_us"])
+    assert ran.inputs["size_bytes"] == told["size_bytes"]

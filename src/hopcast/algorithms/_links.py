@@ -3,7 +3,7 @@
 import numpy as np
 
 from hopcast.ir.group import Group
-from hopcast.ir.topology import Bools, Ints
+from hopcast.ir.topology import Bools, Floats, Ints
 
 
 def of(group: Group) -> Ints:
@@ -44,6 +44,27 @@ def rate(group: Group) -> float:
     inside = np.zeros(topology.vertices, bool)
     inside[group.all_groups[0]] = True
     return float(topology.bandwidth[inside[topology.src] & inside[topology.dst]].max(initial=0.0))
+
+
+def rates(group: Group) -> Floats:
+    """``float64[l]``: bytes/s of each of these links, the least of all groups; of an axis where nobody said.
+
+    >>> from hopcast.testing import grid_group
+    >>> rates(grid_group(2, 2)).tolist() == [45e9] * 8
+    True
+    """
+    links, cluster = of(group), group.cluster
+    if cluster is None or group.links is None:
+        return np.full(len(links), max(group.bandwidth))
+    topology = cluster.topology
+    key = topology.src.astype(np.int64) * topology.vertices + topology.dst
+    order = np.lexsort((-topology.bandwidth, key))
+    wanted = (
+        group.all_groups[:, links[:, 0]].astype(np.int64) * topology.vertices
+        + group.all_groups[:, links[:, 1]]
+    )
+    found: Floats = topology.bandwidth[order[np.searchsorted(key[order], wanted)]].min(0)
+    return found
 
 
 def joined(links: Ints, ranks: int) -> bool:

@@ -60,8 +60,8 @@ def fastest(
         turned: Whether all links are turned round.
         rate: The optimum, bytes/s of every shard.
         shard: Bytes.
-        mirrored: Whether its mirror image is wanted too. In that whoever has nothing to do in first rounds runs
-            ahead, and the farther the longer the next ones are.
+        mirrored: Whether its mirror image is wanted too. In that one who has nothing to do in first rounds
+            runs ahead, and the farther the longer the next ones are.
         most: Sends of all pieces, where one piece has no more.
         seed: Other choices among equals.
 

@@ -43,6 +43,7 @@ MOST_RANKS = 384
 _MOST_SENDS, _MOST_STEPS = 2_400_000, 10_000  # that are simulated in a second, round by round
 _SPARED, _FEW_SENDS = 0.005, 200_000  # part of the time that is not worth more sends than these
 _MOST_PERIOD, _MOST_EDGES = 16, 4_096  # copies of a cable, and edges of all trees together
+_SAME = 1e-9  # part by which rates may differ and be one
 _PACKINGS, _FEW_EDGES = 3, 360  # packings tried, where they have no more edges than that together
 _POLISH = 2_000  # exchanges of edges tried
 _WAIT = 0.6  # of a period, that two hops wait for their residues; 0.4 to 0.75 on the grids tried
@@ -53,10 +54,8 @@ _BY_STEP, _BY_HOP, _BY_CHUNK = 1.5, 3.3, 0.5
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """One pipeline for each tree."""
-    n, links = group.ranks, _links.of(group)
-    rate, alpha = _links.rate(group), max(group.latency)
-    whole = hint.size / rate if rate else 0.0
-    key = np.ascontiguousarray(links, np.int32).tobytes()
+    n, rate, alpha = group.ranks, float(_links.rates(group).max()), max(group.latency)
+    whole, key = hint.size / rate, _key(group)
     plan = _plan(n, key, *_shape(n, key, alpha, whole), hint.seed)
     trees = int(plan.tree.max()) + 1
     asked = option(OPTIONS, hint, "chunks")
@@ -136,7 +135,7 @@ def worth_from(group: Group) -> float:
     rate, alpha = max(group.bandwidth), max(group.latency)
     if not rate or n == 1:  # links differ, and no closed form says what the other takes; or nothing to send
         return 0.0
-    key = np.ascontiguousarray(links, np.int32).tobytes()
+    key = _key(group)
     steps = sum(a.length // 2 if a.wraps else a.length - 1 for a in group.axes)
     ports = int(np.bincount(links[:, 1], minlength=n).min())
     least = float("inf")
@@ -148,10 +147,28 @@ def worth_from(group: Group) -> float:
     return 0.0
 
 
+def _key(group: Group) -> bytes:
+    """``int32[l, 3]``: src, dst and steps that a send takes of each link, as what plans are known by."""
+    rates = _links.rates(group)
+    slots = np.minimum(np.ceil(rates.max() / rates * (1 - _SAME)), _MOST_PERIOD)
+    return np.ascontiguousarray(np.column_stack([_links.of(group), slots]), np.int32).tobytes()
+
+
+def _known(key: bytes) -> Ints:
+    """``int32[l, 3]``, what the key says."""
+    return np.frombuffer(key, np.int32).reshape(-1, 3)
+
+
 def _cables(links: Ints) -> list[tuple[int, int]]:
     """Pairs of ranks that have a link each way, each once."""
     have = {(int(u), int(v)) for u, v in links}
     return sorted((u, v) for u, v in have if u < v and (v, u) in have)
+
+
+def _room(key: bytes, copies: int) -> list[int]:
+    """Trees that may have each cable: as many sends of the slower of its links as there is time for."""
+    slots = {(u, v): k for u, v, k in _known(key).tolist()}
+    return [copies // max(slots[u, v], slots[v, u]) for u, v in _cables(_known(key)[:, :2])]
 
 
 @dataclass(frozen=True)
@@ -217,12 +234,16 @@ def _pipeline(
 @functools.lru_cache(maxsize=64)
 def _shape(n: int, key: bytes, alpha: float, whole: float) -> tuple[int, int]:
     """Trees and copies that promise least: more trees a copy fill links, fewer copies take fewer steps."""
-    edges = _cables(np.frombuffer(key, np.int32).reshape(-1, 2))
+    cables = np.array(_cables(_known(key)[:, :2]), np.int32).reshape(-1, 2)
     shapes: list[tuple[int, int]] = []
     for copies in range(1, _MOST_PERIOD + 1):
-        trees = len(edges) * copies // (n - 1)
+        room = np.array(_room(key, copies))
+        trees = int(room.sum()) // (n - 1)
         if trees * (n - 1) > _MOST_EDGES and shapes:
             break
+        used = cables[room > 0]
+        if not _links.joined(np.concatenate([used, used[:, ::-1]]), n):
+            continue  # some rank has slow cables only, which are not through before the period ends
         if not shapes or trees * shapes[-1][1] > shapes[-1][0] * copies:
             shapes.append((trees, copies))
     return min(shapes, key=lambda s: _promised(n, key, s, alpha, whole)) if whole else shapes[-1]
@@ -237,8 +258,7 @@ def _promised(n: int, key: bytes, shape: tuple[int, int], alpha: float, whole: f
 @functools.lru_cache(maxsize=64)
 def _radius(n: int, key: bytes) -> int:
     """Links from the centre to the rank farthest from it."""
-    edges = _cables(np.frombuffer(key, np.int32).reshape(-1, 2))
-    return packing.radius(n, edges)
+    return packing.radius(n, _cables(_known(key)[:, :2]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,16 +293,17 @@ def _plan(n: int, key: bytes, trees: int, copies: int, seed: int) -> _Plan:
 
     Cost: 0.3 s on meshes from 4x4 to 8x16, 0.9 s on 16x16.
     """
-    links = np.frombuffer(key, np.int32).reshape(-1, 2)
-    edges = _cables(links)
+    links = _known(key)[:, :2]
+    slots = {(u, v): k for u, v, k in _known(key).tolist()}
+    edges, room = _cables(links), _room(key, copies)
     best: tuple[Longs, list[list[tuple[int, int, int]]]] | None = None
     for k in range(max(1, min(_PACKINGS, _FEW_EDGES // (trees * (n - 1))))):
         packed = None
         while packed is None:
-            packed = packing.spanning_trees(n, edges, trees, copies, _PACKINGS * seed + k, _POLISH)
+            packed = packing.spanning_trees(n, edges, trees, room, _PACKINGS * seed + k, _POLISH)
             trees -= packed is None
         streams = [_stream(n, [edges[e] for e in tree]) for tree in packed]
-        start = _modulo.placed(streams, copies, random.Random(seed))
+        start = _modulo.placed(streams, copies, slots, random.Random(seed))
         if best is None or start.max() < best[0].max():
             best = start, streams
     assert best is not None
@@ -291,7 +312,7 @@ def _plan(n: int, key: bytes, trees: int, copies: int, seed: int) -> _Plan:
     colour = dict(zip(map(tuple, links.tolist()), _links.colours(links).tolist(), strict=True))
     mine = np.array([colour[u, v] for u, v in zip(src.tolist(), dst.tolist(), strict=True)], np.int64)
     tree = np.repeat(np.arange(len(streams)), 2 * (n - 1))
-    hops = max(_modulo.Waits.of(streams).left)
+    hops = max(_modulo.Waits.of(streams, slots).left)
     return _Plan(copies, int(start.max()) + 1, hops, start, tree, src, dst, op, mine)
 
 

@@ -209,11 +209,11 @@ BackgroundOption = Annotated[
     ),
 ]
 AnySizeOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--size",
         metavar="SIZE",
-        help="Bytes of the whole array, where chunk counts or what binds depend on it.",
+        help="Bytes of the whole array, where chunk counts or what binds depend on it; default 1MiB.",
     ),
 ]
 AnyMessageOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Bytes of the message.")]

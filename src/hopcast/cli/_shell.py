@@ -186,9 +186,8 @@ def _one_line(message: str) -> str:
 def _tell_of_compiling() -> None:
     """Say once why an answer that was simulated took long, if it is for want of a folder; loads nothing."""
     kept = sys.modules.get("hopcast.graph.kept")
-    note = kept.ready() if kept is not None and "numba" in sys.modules else ""
-    if note:
-        print(f"hopcast: note: {note}", file=sys.stderr)
+    if kept is not None and kept.note():
+        print(f"hopcast: note: {kept.note()}", file=sys.stderr)
 
 
 def _open_closed_streams() -> None:

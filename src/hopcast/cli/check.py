@@ -12,7 +12,7 @@ def command(
     on: o.OnOption = None,
     nodes: o.NodesOption = None,
     algorithm: o.AlgorithmOption = "auto",
-    size: o.AnySizeOption = "1MiB",
+    size: o.AnySizeOption = None,
     over: o.OverOption = None,
     mesh: o.MeshOption = None,
     order: o.OrderOption = "",
@@ -21,6 +21,8 @@ def command(
     shift: o.ShiftOption = 1,
     slow: o.SlowOption = None,
     dead: o.DeadOption = None,
+    matrix: o.MatrixOption = None,
+    moe: o.MoeOption = None,
     seed: o.SeedOption = 0,
     format: o.FormatOption = o.Format.TABLE,
 ) -> int:
@@ -35,13 +37,15 @@ def command(
       hopcast check all_gather ring:8 --algorithm all
     """
     from hopcast.cli import _output
-    from hopcast.verbs import ask
+    from hopcast.verbs import _traffic, ask
     from hopcast.verbs.check import check_rows
 
-    q, where = ask.question(
+    where = o.one_cluster(cluster, on, nodes)
+    sent = _traffic.asked(matrix, moe, size, where, over, mesh, order)
+    q, place = ask.question(
         collective,
-        o.one_cluster(cluster, on, nodes),
-        size=size,
+        where,
+        size=sent.size or "1MiB",
         over=over,
         mesh=mesh,
         order=order,
@@ -51,7 +55,9 @@ def command(
         per_rank=per_rank,
         slow=slow or [],
         dead=dead or [],
+        matrix=sent.matrix,
+        words=sent.words,
     )
-    result = check_rows(q, algorithm, where.warnings)
+    result = check_rows(q, algorithm, place.warnings)
     _output.show(result, format, context.obj)
     return 0 if all(row["valid"] for row in result.rows) else 1

@@ -58,7 +58,7 @@ def command(
     trees: TreesOption = False,
     sweep: SweepOption = None,
     steps: StepsOption = None,
-    size: o.AnySizeOption = "1MiB",
+    size: o.AnySizeOption = None,
     over: o.OverOption = None,
     mesh: o.MeshOption = None,
     order: o.OrderOption = "",
@@ -68,6 +68,8 @@ def command(
     shift: o.ShiftOption = 1,
     slow: o.SlowOption = None,
     dead: o.DeadOption = None,
+    matrix: o.MatrixOption = None,
+    moe: o.MoeOption = None,
     seed: o.SeedOption = 0,
     out: o.OutOption = None,
 ) -> None:
@@ -120,6 +122,8 @@ def command(
         steps=o.numbers("--steps", steps),
         slow=slow or [],
         dead=dead or [],
+        matrix=matrix,
+        moe=moe,
     )
     _put(picture, out)
 

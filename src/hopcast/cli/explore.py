@@ -39,6 +39,8 @@ def command(
     shift: o.ShiftOption = 1,
     slow: o.SlowOption = None,
     dead: o.DeadOption = None,
+    matrix: o.MatrixOption = None,
+    moe: o.MoeOption = None,
     seed: o.SeedOption = 0,
     out: PageOption = "explore.html",
 ) -> None:
@@ -75,6 +77,8 @@ def command(
         shift=shift,
         slow=slow or [],
         dead=dead or [],
+        matrix=matrix,
+        moe=moe,
         seed=seed,
         out=out,
         command=shlex.join(context.obj or ()),

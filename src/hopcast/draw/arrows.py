@@ -1,6 +1,7 @@
 """The sends of a step as arrows: to neighbours in the gap, round the end as two, farther in a band below."""
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -104,12 +105,29 @@ def _tracks(plan: Plan, frame: Frame) -> dict[Pair, int]:
     return track
 
 
-def beside_names(plan: Plan, frame: Frame) -> bool:
-    """Whether sends of a plane run between columns of ranks, through the corners of blocks."""
+def aside(plan: Plan, frame: Frame) -> tuple[float, float]:
+    """How far from blocks on a plane sends run that pass others: at their right, and below them."""
     ranks = len(frame.count)
-    pairs = set(zip(frame.rows.src.tolist(), frame.rows.dst.tolist(), strict=True))
-    far = ((s, d) for s, d in pairs if _kind(plan, s, d, ranks) == "far")
-    return plan.flat and any(plan.shown[s][0] == plan.shown[d][0] for s, d in far)
+    found = sorted(
+        set(zip(*(c.tolist() for c in (frame.rows.src, frame.rows.dst, frame.rows.lane)), strict=True))
+    )
+    room = [0.0, 0.0]
+    for (src, dst), sends in groupby(found, key=lambda f: f[:2]):
+        if plan.flat and _kind(plan, src, dst, ranks) == "far":
+            a, b = plan.shown[src], plan.shown[dst]
+            if a[0] == b[0] or a[1] == b[1]:
+                way = int(a[1] == b[1])
+                room[way] = max(room[way], _aside(plan, src, dst, len(list(sends)) - 1))
+    return room[0], room[1]
+
+
+def _aside(plan: Plan, src: int, dst: int, order: int) -> float:
+    """How far from its block a send on a plane runs that passes others; short ones run nearest."""
+    (column, row), (to, down) = plan.shown[src], plan.shown[dst]
+    sheets = abs(plan.sheet_of(to) - plan.sheet_of(column))
+    if sheets:  # columns of a sheet take lines of their own
+        return 3 + 4.0 * sheets + 5.0 * (min(column, to) % (plan.sheet + 1)) + 3 * order
+    return 3 + 4.0 * (abs(to - column) + abs(down - row)) + 3 * order
 
 
 def draw_sends(canvas: Canvas, scene: Scene) -> None:
@@ -150,8 +168,8 @@ def _short(
         forward = forward if kind == "near" else not forward
     way = 1 if forward else -1
     if not plan.flat and len(rows) <= _SEPARATE:
-        aside = (2.6 * way if both else 0.0) + 4 * order
-        across = [(r + 0.5) * plan.high + aside for r in rows]
+        moved = (2.6 * way if both else 0.0) + 4 * order
+        across = [(r + 0.5) * plan.high + moved for r in rows]
     else:
         across = [plan.block[1 - vertical] / 2 + way * 4 * (1 - 2 * vertical) * (1 + order)]
     out: list[Line] = []
@@ -190,17 +208,13 @@ def _across(scene: Scene, src: int, dst: int, order: int) -> tuple[Line, int]:
         (b.left + b.right) / 2,
         (b.top + b.bottom) / 2,
     )
-    (column, row), (to, down) = scene.plan.shown[src], scene.plan.shown[dst]
-    aside = 4.0 * (abs(to - column) + abs(down - row)) + 3 * order
-    sheets = abs(scene.plan.sheet_of(to) - scene.plan.sheet_of(column))
-    if sheets:  # columns of a sheet take lines of their own
-        aside = 4.0 * sheets + 5.0 * (min(column, to) % (scene.plan.sheet + 1)) + 3 * order
+    by_side = _aside(scene.plan, src, dst, order)
     if a.top == b.top:
-        over = a.bottom + 3 + aside
-        return ((ax, a.bottom), (ax, over), (bx + aside, over), (bx + aside, b.bottom + 2)), OVER
+        over, end = a.bottom + by_side, bx + min(by_side - 3, (b.right - b.left) / 2 - 2)
+        return ((ax, a.bottom), (ax, over), (end, over), (end, b.bottom + 2)), OVER
     if a.left == b.left:
-        over = a.right + 3 + aside
-        return ((a.right, ay), (over, ay), (over, by + aside), (b.right + 2, by + aside)), OVER
+        over, end = a.right + by_side, by + min(by_side - 3, (b.bottom - b.top) / 2 - 2)
+        return ((a.right, ay), (over, ay), (over, end), (b.right + 2, end)), OVER
     return between(((ax, ay), (bx, by)), a, b, 2), BACK
 
 

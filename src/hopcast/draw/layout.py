@@ -14,6 +14,7 @@ from .geometry import Line, Point, between, shifted
 
 MOST_CHIPS = 4096
 MOST_ALONG = 128
+MOST_IN_A_ROW = 256  # chips under switches
 _ROUND_RING, _ROW = 64, 16
 
 
@@ -100,7 +101,7 @@ def too_large(topology: Topology) -> InputError:
     sketch = f", or its units: hopcast atlas --only gpu_topology --on {topology.name}" if units else ""
     return InputError(
         f"{topology.name} with {topology.chips:,} chips is too large to draw (at most {MOST_CHIPS:,} "
-        f"chips, {MOST_ALONG} along an axis of a grid, 256 in a row under switches); "
+        f"chips, {MOST_ALONG} along an axis of a grid, {MOST_IN_A_ROW} in a row under switches); "
         f"draw a smaller one, such as {near}{sketch}"
     )
 

@@ -9,10 +9,10 @@ from hopcast.ir.topology import Topology
 
 from .boxes import Box, around, width
 from .geometry import Point
-from .layout import Layout, Trace, centre, too_large
+from .layout import MOST_IN_A_ROW, Layout, Trace, centre, too_large
 from .words import listed, plural
 
-_LAYER, _MOST = 92.0, 256
+_LAYER = 92.0
 # chips in a row: width of a box, pitch, font size
 _TIERS = ((16, 40.0, 60.0, 10.0), (40, 24.0, 32.0, 8.0), (72, 18.0, 24.0, 7.0), (256, 6.0, 8.0, 0.0))
 _ALL = 40  # chips up to which all nodes are drawn; above it is the first, the second and the last
@@ -56,12 +56,13 @@ def layers(topology: Topology, keep: Collection[int] = ()) -> Layout:
         near[a].add(b)
         near[b].add(a)
     alike = _alike(topology, near)
+    keep = {*keep, *(alike[v] for v in keep)}
     leads = sorted(set(alike[topology.chips :]))
     split = len(leads) == 1 and topology.chips > 16 and near[leads[0]] >= set(range(topology.chips))
     nodes = _nodes_drawn(topology, keep)
     chips = [c for c in range(topology.chips) if nodes is None or int(topology.coords[c, 0]) in nodes]
     half = -(-len(chips) // 2) if split else len(chips)
-    if half > _MOST:
+    if half > MOST_IN_A_ROW:
         raise too_large(topology)
     there = _Rows(near, alike, set(), split, [around(0, 0, 0, 0)] * topology.vertices)
     size, marks = _chips(topology, there, chips, half)

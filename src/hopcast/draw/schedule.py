@@ -10,7 +10,7 @@ from hopcast.ir.schedule import REDUCE, Schedule
 
 from . import theme
 from .arrange import Cell, Plan, arrange
-from .arrows import Scene, beside_names, draw_sends, reach
+from .arrows import Scene, aside, draw_sends, reach
 from .boxes import Box, width
 from .history import Frame, History, history, progress, thinned
 from .impaired import impaired
@@ -107,13 +107,15 @@ class _Looks:
         self.plan, self.schedule, self.story = plan, schedule, story
         self.names = max((width(r, 8.5) for r in plan.rows), default=0.0)
         block, shape = plan.block, plan.shape
-        # In the corner between blocks a name is clear of arrows to neighbours, which may be many.
-        self.cornered = plan.flat and not any(beside_names(plan, f) for f in story.frames)
+        # On a plane a name stands in the corner between blocks, clear of the arrows to neighbours.
         room = self._rank_names() + 6
+        right, under = (max((aside(plan, f)[way] for f in story.frames), default=0.0) for way in (0, 1))
         self.gap = (
-            (max(34.0, room * self.cornered), 34.0) if plan.flat else (max(30.0, room - block[0] + 2), 0.0)
+            (max(34.0, room + right), max(34.0, under + 14))
+            if plan.flat
+            else (max(30.0, room - block[0] + 2), 0.0)
         )
-        self.edge = max(22.0, room * self.cornered)
+        self.edge = max(22.0, room, right + 4, under + 4) if plan.flat else 22.0
         self.below = max((reach(plan, f) for f in story.frames), default=0.0)
         inner = shape[0] * block[0] + (shape[0] - 1) * self.gap[0]
         heads = [progress(story, f, schedule.collective) for f in story.frames]
@@ -166,8 +168,7 @@ class _Looks:
         plan = self.plan
         name, middle = plan.names[holder], (box.left + box.right) / 2
         if plan.flat:
-            x, anchor = (box.left - 3, "end") if self.cornered else (box.left, "start")
-            canvas.text(x, box.top - 4, name, size=9, cls="muted", anchor=anchor)
+            canvas.text(box.left - 3, box.top - 4, name, size=9, cls="muted", anchor="end")
         else:
             canvas.text(middle, box.top - 6, name, size=9)
         for cell in plan.cells:

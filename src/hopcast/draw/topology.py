@@ -61,9 +61,10 @@ def topology_svg(
     draw_cables(canvas, plan, topology, busy)
     slow = slow_links(cluster).tolist()
     half = 6.0 if busy is None else plan.lane + plan.widest / 2 + 1.5
-    marked = {plan.ways(topology, link, 0.0)[0] for link in slow if plan.traces[link].lines}
-    for way in sorted(way for way in marked if way[::-1] not in marked or way < way[::-1]):
-        mark_slow(canvas, way, half)
+    once = {tuple(sorted((int(topology.src[i]), int(topology.dst[i])))): i for i in slow}
+    for link in once.values():
+        for way in plan.ways(topology, link, 0.0)[:1]:
+            mark_slow(canvas, way, half)
     for i, route in enumerate(ways):
         _route(canvas, plan, topology, route, i)
     draw_vertices(

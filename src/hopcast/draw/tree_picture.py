@@ -10,7 +10,7 @@ from hopcast.ir.topology import Topology
 from . import tree_fabric
 from .boxes import Box, around, width
 from .geometry import Line, Point, between, middle, shifted
-from .layout import Layout, centre, lay_out, long_axes
+from .layout import MOST_IN_A_ROW, Layout, centre, lay_out, long_axes, too_large
 from .sketch import Sketch
 from .svg import BACK, BOXES, LINES, OVER
 from .topology import about
@@ -52,7 +52,8 @@ def trees_svg(cluster: Cluster, found: Sequence[Tree], *, title: str = "", capti
 
     On a grid whose cables are the trees' edges the first part shows all trees at once, a strand for each on
     every cable, with their number; then comes a panel for each tree. Elsewhere the panels show who sends to
-    whom, level by level.
+    whom, level by level, and on a small network with switches the first part has the number of sends that
+    cross each cable.
 
     Args:
         cluster: Where.
@@ -75,6 +76,10 @@ def trees_svg(cluster: Cluster, found: Sequence[Tree], *, title: str = "", capti
     (1, True)
     """
     topology, canvas = cluster.topology, Sketch()
+    if (
+        not topology.is_grid and topology.chips > MOST_IN_A_ROW
+    ):  # nodes may be left out, vertices of trees not
+        raise too_large(topology)
     plan = lay_out(topology)
     direct = is_direct(topology, found)
     used = cables(cluster, found)

@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from hopcast.ir.topology import AnyInts, Bools
 
+from . import kept
+
 Longs = npt.NDArray[np.int64]
 Column = MutableSequence[int]  # a list, or an array for compiled code
 _PATIENCE = 200_000  # arcs times flows: 0.3 s without compiling, less than numba takes to load (2026-11)

@@ -8,9 +8,9 @@ Edge = tuple[int, int]
 
 
 def spanning_trees(
-    vertices: int, edges: Sequence[Edge], count: int, copies: int, seed: int = 0, polish: int = 0
+    vertices: int, edges: Sequence[Edge], count: int, copies: Sequence[int], seed: int = 0, polish: int = 0
 ) -> list[list[int]] | None:
-    """``count`` spanning trees, at most ``copies`` of them with an edge in common; None if there are none.
+    """``count`` spanning trees, at most ``copies[e]`` of them with edge e in common; None if there are none.
 
     All trees grow at once from centres of the graph, breadth first, over the edges that are freest. What is
     then missing is found by matroid union: an edge that closes a cycle in a forest may take the place of any
@@ -21,7 +21,7 @@ def spanning_trees(
         vertices: Numbered from 0.
         edges: Pairs, each once.
         count: Trees.
-        copies: How many trees may have an edge.
+        copies: How many trees may have each edge.
         seed: Of random choices.
         polish: Exchanges tried.
 
@@ -34,7 +34,7 @@ def spanning_trees(
     doi:10.1287/moor.10.4.701.
 
     >>> square = [(0, 1), (1, 2), (2, 3), (3, 0)]
-    >>> [len(tree) for tree in spanning_trees(4, square, 4, 3)], spanning_trees(4, square, 3, 2)
+    >>> [len(tree) for tree in spanning_trees(4, square, 4, [3] * 4)], spanning_trees(4, square, 3, [2] * 4)
     ([3, 3, 3, 3], None)
     """
     rng = random.Random(seed)
@@ -131,14 +131,14 @@ class _Forest:
 
 
 def _grown(
-    vertices: int, edges: Sequence[Edge], count: int, copies: int, rng: random.Random
+    vertices: int, edges: Sequence[Edge], count: int, copies: Sequence[int], rng: random.Random
 ) -> list[_Forest]:
     """Trees from the centre, level by level, as far as edges last."""
     near: list[list[tuple[int, int]]] = [[] for _ in range(vertices)]
     for e, (u, v) in enumerate(edges):
         near[u].append((v, e))
         near[v].append((u, e))
-    left = [copies] * len(edges)
+    left = list(copies)
     middle = centres(vertices, edges)
     starts = [rng.choice(middle) for _ in range(count)]  # apart, so that they do not crowd one vertex's edges
     forests = [_Forest(vertices) for _ in range(count)]
@@ -167,13 +167,15 @@ def _grown(
     return forests
 
 
-def _augmented(edges: Sequence[Edge], forests: list[_Forest], copies: int, rng: random.Random) -> bool:
+def _augmented(
+    edges: Sequence[Edge], forests: list[_Forest], copies: Sequence[int], rng: random.Random
+) -> bool:
     """One edge more in one forest, others changing places; False if that is impossible."""
     used = [0] * len(edges)
     for f in forests:
         for e in f.edges:
             used[e] += 1
-    free = [e for e, k in enumerate(used) if k < copies]
+    free = [e for e, k in enumerate(used) if k < copies[e]]
     rng.shuffle(free)
     came: dict[tuple[int, int], tuple[int, int]] = {(e, -1): (-1, -1) for e in free}
     queue = deque(came)
@@ -219,7 +221,7 @@ def _exchange(
 
 
 def _polished(
-    edges: Sequence[Edge], forests: list[_Forest], copies: int, rng: random.Random, tries: int
+    edges: Sequence[Edge], forests: list[_Forest], copies: Sequence[int], rng: random.Random, tries: int
 ) -> None:
     """Random exchanges of an edge of a long tree against a free one, or one of another tree."""
     used = [0] * len(edges)
@@ -235,7 +237,7 @@ def _polished(
         one = forests[i]
         e = rng.choice([x for x in range(len(edges)) if x not in one.edges])
         out = rng.choice(one.path(edges[e]))
-        if used[e] < copies:
+        if used[e] < copies[e]:
             _swap(edges, one, out, e)
             now = one.length()
             if now <= length[i]:

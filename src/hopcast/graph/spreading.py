@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from hopcast.ir.topology import Bools, Floats
 
-from . import dinic
+from . import dinic, kept
 
 Longs = npt.NDArray[np.int64]
 _ALL = 0.05  # what counts of all links of a way, beside the busiest: among equals, ranks that have done least

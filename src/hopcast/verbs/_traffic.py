@@ -1,16 +1,69 @@
 """The traffic matrix of all_to_all_v: from a file, an array, or a layer of experts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir import traffic
+from hopcast.ir.cluster import Cluster
+from hopcast.ir.mesh import Mesh
 from hopcast.ir.topology import Floats
 from hopcast.names import InputError
 from hopcast.read import matrix as files
 
+from . import ask
+
 Given = str | npt.NDArray[np.float64] | Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is said of who sends what.
+
+    Attributes:
+        matrix: ``float64[n, n]``, bytes from rank to rank; None where nothing is said.
+        size: D, bytes: all of them, unless another was asked for.
+        words: The options that it comes from.
+        said: What to say of it.
+    """
+
+    matrix: Floats | None
+    size: str | float | None
+    words: Sequence[str] = ()
+    said: Sequence[str] = ()
+
+    def some(self) -> str | float:
+        """The size.
+
+        Raises:
+            InputError: if nobody gave one.
+        """
+        if self.size is None:
+            raise InputError("there is no size; write --size 1GiB, the bytes of the whole array of one group")
+        return self.size
+
+
+def asked(
+    matrix: Given | None,
+    moe: str | None,
+    size: str | float | None,
+    cluster: str | Cluster,
+    over: str | Sequence[str] | None,
+    mesh: str | Mesh | None,
+    order: str,
+) -> Asked:
+    """As options of a verb say it.
+
+    Raises:
+        InputError: as `of`.
+    """
+    if matrix is None and moe is None:
+        return Asked(None, size)
+    found, said = of(matrix, moe, ask.place(cluster, over, mesh, order).group.ranks)
+    words = ["--moe", moe] if moe else ["--matrix", matrix] if isinstance(matrix, str) else []
+    return Asked(found, float(found.sum()) if size is None else size, words, said)
 
 
 def of(matrix: Given | None, moe: str | None, ranks: int) -> tuple[Floats, list[str]]:

@@ -172,7 +172,10 @@ def question(
         return _own(made, where, nbytes, hint, over is not None or mesh is not None)
     if (name == "all_to_all_v") != (matrix is not None):
         right = "it is of all_to_all_v" if matrix is not None else "with equal messages it is all_to_all"
-        raise InputError(f"{name}: --matrix FILE or --moe tokens=... says who sends what; {right}")
+        raise InputError(
+            f"{name}: --matrix FILE or --moe tokens=... of predict, simulate, check, draw and explore says who "
+            f"sends what; {right}"
+        )
     if per_rank and matrix is not None:
         raise InputError("--per-rank: a traffic matrix says what each rank sends; leave --per-rank off")
     _moves_something(name, where.group.ranks, shift)

@@ -13,7 +13,7 @@ from hopcast.names import InputError
 from hopcast.question import Question
 from hopcast.result import Result, Row
 
-from . import ask
+from . import _traffic, ask
 
 
 def build(
@@ -22,21 +22,27 @@ def build(
     *,
     over: str | Sequence[str] | None = None,
     algorithm: str = "auto",
-    size: str | float = "1MiB",
+    size: str | float | None = None,
     mesh: str | Mesh | None = None,
     order: str = "",
     root: str | int = 0,
     shift: int = 1,
     seed: int = 0,
+    matrix: _traffic.Given | None = None,
+    moe: str | None = None,
 ) -> Schedule:
     """The schedule of an algorithm, laid over all groups of a cluster.
+
+    Where chunk counts depend on the size it is that of 1 MiB, or of the traffic matrix, if none is given.
 
     >>> build("all_gather", "torus:4x4", over="x", algorithm="ring")
     Schedule(all_gather, ring, ranks=4, groups=4, chunks=4, steps=3)
     """
+    sent = _traffic.asked(matrix, moe, size, cluster, over, mesh, order)
     q, _ = ask.question(
-        collective, cluster, size=size, over=over, mesh=mesh, order=order, root=root, shift=shift, seed=seed
-    )
+        collective, cluster, size=sent.size or "1MiB", over=over, mesh=mesh, order=order, root=root,
+        shift=shift, seed=seed, matrix=sent.matrix,
+    )  # fmt: skip
     return scheduled(q, algorithm)
 
 

@@ -13,8 +13,8 @@ from hopcast.names import InputError
 from hopcast.question import is_collective
 from hopcast.read.schedule import is_schedule
 
+from . import _traffic, ask
 from . import _views as views
-from . import ask
 from . import sweep as sweeps
 from ._chart import chart
 from ._cut import binding, halves
@@ -33,7 +33,7 @@ def draw(
     cut: bool = False,
     trees: bool = False,
     sweep: tuple[str, str] | None = None,
-    size: str | float = "1MiB",
+    size: str | float | None = None,
     over: str | Sequence[str] | None = None,
     mesh: str | Mesh | None = None,
     order: str = "",
@@ -45,6 +45,8 @@ def draw(
     steps: Sequence[int] | None = None,
     slow: Sequence[str] = (),
     dead: Sequence[str] = (),
+    matrix: _traffic.Given | None = None,
+    moe: str | None = None,
 ) -> Drawing:
     """A picture of a cluster, or of a collective on one.
 
@@ -57,7 +59,7 @@ def draw(
             of least capacity.
         trees: The trees over which the parts of the array go.
         sweep: Smallest and largest size: time and busbw over size, of all algorithms if none is named.
-        size: D, for the load, the cut and the trees.
+        size: D, for the load, the cut and the trees; default 1 MiB, or what the matrix says.
         over: Axes of the collective.
         mesh: Logical axes.
         order: Of the mesh.
@@ -69,6 +71,8 @@ def draw(
         steps: Steps to draw; default all that fit.
         slow: Slow cables.
         dead: Dead cables.
+        matrix: Of all_to_all_v: n x n bytes, a file or an array.
+        moe: Of all_to_all_v: the layer of experts that the matrix comes from.
 
     >>> print(draw("ring:4"))  # doctest: +ELLIPSIS
     ring:4...
@@ -99,9 +103,10 @@ def draw(
             root=root, shift=shift, seed=seed, slow=slow, dead=dead,
         )  # fmt: skip
         return Drawing(lambda: str(swept), lambda: chart(swept))
+    sent = _traffic.asked(matrix, moe, size, cluster, over, mesh, order)
     q, where = ask.question(
-        what, cluster, size=size, over=over, mesh=mesh, order=order, root=root, shift=shift, seed=seed,
-        per_rank=per_rank, slow=slow, dead=dead,
+        what, cluster, size=sent.size or "1MiB", over=over, mesh=mesh, order=order, root=root, shift=shift,
+        seed=seed, per_rank=per_rank, slow=slow, dead=dead, matrix=sent.matrix, words=sent.words,
     )  # fmt: skip
     if cut:
         return views.cut(where.cluster, binding(answer(q, algorithm)))

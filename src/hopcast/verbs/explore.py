@@ -16,7 +16,7 @@ from hopcast.names import InputError
 from hopcast.predict import Answer, Choice
 from hopcast.question import Question
 
-from . import ask
+from . import _traffic, ask
 
 _SIMULATED_SENDS, _SIMULATED_CELLS = 20_000, 300_000  # of all groups; flows of more take seconds
 _SMALL_CHIPS = 256  # up to which `best` may simulate what it tries
@@ -85,6 +85,8 @@ def explore(
     seed: int = 0,
     slow: Sequence[str] = (),
     dead: Sequence[str] = (),
+    matrix: _traffic.Given | None = None,
+    moe: str | None = None,
     out: str | Path | None = None,
     command: str = "",
 ) -> Page:
@@ -107,6 +109,8 @@ def explore(
         seed: Of random choices.
         slow: Slow cables.
         dead: Dead cables.
+        matrix: Of all_to_all_v: n x n bytes, a file or an array.
+        moe: Of all_to_all_v: the layer of experts that the matrix comes from.
         out: A file to write it to.
         command: The command line that makes it, which the page shows.
 
@@ -123,12 +127,15 @@ def explore(
     if compare is not None:
         asked.append(_second(compare, collective, cluster, algorithm))
     answers: list[Answer] = []
-    warnings = [] if size is not None else [f"all times are for {_USUAL}, as no size is given"]
+    warnings = (
+        [] if size or moe or matrix is not None else [f"all times are for {_USUAL}, as no size is given"]
+    )
     for what, where, by in asked:
+        sent = _traffic.asked(matrix, moe, size, where, over, mesh, order)
         q, spot = ask.question(
             what,
             where,
-            size=_USUAL if size is None else size,
+            size=sent.size or _USUAL,
             over=over,
             mesh=mesh,
             order=order,
@@ -138,6 +145,8 @@ def explore(
             per_rank=per_rank,
             slow=slow,
             dead=dead,
+            matrix=sent.matrix,
+            words=sent.words,
         )
         answers.append(_answer(q, by, price))
         warnings += [w for w in spot.warnings if w not in warnings]

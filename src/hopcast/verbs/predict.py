@@ -124,17 +124,11 @@ def predict(
     >>> round(r.rows[0]["time_us"], 3), r.rows[0]["groups"]
     (559.241, 4)
     """
-    sent, said = None, list[str]()
-    if matrix is not None or moe is not None:
-        spot = ask.place(cluster, over, mesh, order)
-        sent, said = _traffic.of(matrix, moe, spot.group.ranks)
-        size = float(sent.sum()) if size is None else size
-    if size is None:
-        raise InputError("there is no size; write --size 1GiB, the bytes of the whole array of one group")
+    sent = _traffic.asked(matrix, moe, size, cluster, over, mesh, order)
     q, where = ask.question(
         collective,
         cluster,
-        size=size,
+        size=sent.some(),
         over=over,
         mesh=mesh,
         order=order,
@@ -144,12 +138,12 @@ def predict(
         per_rank=per_rank,
         slow=slow,
         dead=dead,
-        matrix=sent,
-        words=["--moe", moe] if moe else ["--matrix", matrix] if isinstance(matrix, str) else [],
+        matrix=sent.matrix,
+        words=sent.words,
     )
     if not shortcut and price in ("formula", "steps"):
         raise InputError(f"--no-shortcut is for --price flows; {price} simulates nothing")
-    q = replace(q, progress=progress, shortcut=shortcut)
+    q, said = replace(q, progress=progress, shortcut=shortcut), list(sent.said)
     if beside is not None:
         return _together.result(q, where, beside, algorithm, price, combine, said)
     return _result(q, where, algorithm, price, combine, said, explain)

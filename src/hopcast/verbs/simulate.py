@@ -21,7 +21,7 @@ from hopcast.simulate.flows import Flows
 from hopcast.simulate.noise import Noise
 from hopcast.units import show_both, show_seconds
 
-from . import _uneven, ask
+from . import _traffic, _uneven, ask
 from ._report import report
 
 _SHOWN_PATH = 12
@@ -33,7 +33,7 @@ def simulate(
     collective: str | Schedule,
     cluster: str | Cluster,
     *,
-    size: str | float,
+    size: str | float | None = None,
     over: str | Sequence[str] | None = None,
     mesh: str | Mesh | None = None,
     order: str = "",
@@ -44,6 +44,8 @@ def simulate(
     seed: int = 0,
     slow: Sequence[str] = (),
     dead: Sequence[str] = (),
+    matrix: _traffic.Given | None = None,
+    moe: str | None = None,
     jitter: str | float = 0.0,
     samples: int = 1,
     straggler: Sequence[str] = (),
@@ -83,10 +85,11 @@ def simulate(
         [f] if isinstance(f, str) else list(f) for f in (straggler, background, slow, dead)
     )
     there = _uneven.background(ask.cluster_of(cluster, slow, dead), background)
+    sent = _traffic.asked(matrix, moe, size, there, over, mesh, order)
     q, where = ask.question(
         collective,
         there,
-        size=size,
+        size=sent.some(),
         over=over,
         mesh=mesh,
         order=order,
@@ -94,7 +97,11 @@ def simulate(
         shift=shift,
         seed=seed,
         per_rank=per_rank,
-        words=[w for key, many in (("--slow", slow), ("--dead", dead)) for one in many for w in (key, one)],
+        matrix=sent.matrix,
+        words=[
+            *(w for key, many in (("--slow", slow), ("--dead", dead)) for one in many for w in (key, one)),
+            *sent.words,
+        ],
     )
     uneven = _uneven.noise(there.topology, jitter, straggler, seed)
     runs = _uneven.samples(samples, uneven)
@@ -104,7 +111,7 @@ def simulate(
         a, times = _with_noise(a, uneven, runs, every)
     elif every and a.flows is not None and not a.flows.detailed:
         a = replace(a, flows=_run(a, None, True))
-    said = [_spread(uneven, times, rated)] if uneven is not None else []
+    said = [*sent.said, *([_spread(uneven, times, rated)] if uneven is not None else [])]
     said += (
         [f"other traffic takes {' and '.join(background)}; bounds are of what is left"] if background else []
     )

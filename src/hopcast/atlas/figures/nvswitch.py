@@ -60,7 +60,7 @@ def draw_exchange(numbers: Numbers) -> Picture:
             f"GPU i to GPU i + {ahead}, D/{n * n} each",
         )
         boxes = node(canvas, left + wide / 2, top + 138, 78, [str(g) for g in range(n)])
-        chords(canvas, boxes, pairs, width=1.6)
+        chords(canvas, boxes, pairs, width=1.6, coloured=False)
         rows = t.schedule.make(step)
         mine = [int(origin[c]) for c, d in zip(rows.chunk, rows.dst, strict=True) if d == 0 and goal[c] == 0]
         have.update(mine)

@@ -90,6 +90,10 @@ const ask = {
   },
   journey: (side, chunk, group = 0) => H.journey(H.sides[side], chunk, group).map(({ step, src, dst }) => [step, src, dst]),
   view: (side = 0) => H.viewOf(H.sides[side]).name,
+  spots: (side = 0) => {
+    const layout = H.layoutOf(H.sides[side], H.viewOf(H.sides[side]));
+    return Array.from({ length: H.sides[side].net.vertices }, (_, v) => Array.from(H.spot(layout, v)));
+  },
   camera: (patch) => H.set(patch, 'camera'),
 };
 
