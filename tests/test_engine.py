@@ -22,7 +22,7 @@ from hopcast.ir import algebra
 from hopcast.ir.group import Hint
 from hopcast.simulate import engine, flows, folded, general, needed, reference
 from hopcast.simulate.fair import Incidence, fair_rates
-from hopcast.simulate.state import END, EVENTS, ROOM, SPARE, TAKEN
+from hopcast.simulate.state import END, EVENTS, PATIENCE, SPARE
 
 W, HOP, GIB = 45e9, 1e-6, 2**30
 
@@ -50,7 +50,7 @@ def events(problem):
 
 
 def active(state):
-    return np.flatnonzero(state.ends_where >= 0)
+    return np.flatnonzero(state.flow["rate"] > 0)
 
 
 @pytest.mark.parametrize("alpha", [0.0, HOP])
@@ -185,11 +185,11 @@ def test_time_is_linear_in_size_where_there_is_no_latency(problem, factor):
 
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_a_search_that_is_given_up_leaves_the_whole_filling_the_same_rates(most):
-    """It is given up when it has to note that more links do nothing yet than there is room for."""
+    """It is given up when more flows over links have been looked at than are allowed."""
     where = cluster("5wx5w", W, HOP)
     whole = listed(shuffled("5wx5w", 1), where)
     state = general.state_of(whole)
-    state = state._replace(lows=state.lows[:most])
+    state.tally[PATIENCE] = most
     engine.begin(state)
     assert engine.run(state, 10**12, 0.0) == engine.OVER
     usual = general.run(whole)
@@ -202,16 +202,16 @@ def test_lists_that_are_full_are_made_longer_without_a_trace():
     made = build("broadcast", "binomial", where)
     whole = listed(made, where, 1e6)
     state, grown = general.state_of(whole), 0
-    slots = len(state.finish)
+    slots = len(state.flow)
     engine.begin(state)
     while (ended := engine.run(state, 10**9, 0.0)) != engine.OVER:
         if ended == engine.FULL:
             state = general._larger(state)
             grown += 1
             assert state.tally[SPARE] > 0
-            assert np.all(state.size[:, ROOM] > state.size[:, TAKEN])
+            assert np.all(state.pipe["room"] > state.pipe["taken"])
     assert grown > 0
-    assert len(state.finish) > slots or state.tally[EVENTS] > 0
+    assert len(state.flow) > slots or state.tally[EVENTS] > 0
     same(flows.simulate(made, where, 1e6), reference.simulate(made, where, 1e6))
 
 

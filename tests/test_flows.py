@@ -166,7 +166,7 @@ def test_it_can_be_watched():
     made = build("all_to_all", "direct", where)
     seen = []
     step, rows = flows.listed(made)
-    general.run(flows.problem(made, where, 1e6, 0.0, step, rows), seen.append, 1000)
+    general.run(flows.problem(made, where, 1e6, 0.0, step, rows), seen.append, 100)
     assert len(seen) > 2
     assert np.all(np.diff(seen) >= 0)
     assert 0 <= seen[0] < 0.5 < seen[-1] <= 1

@@ -358,7 +358,7 @@ def test_pieces_are_as_many_as_asked_and_else_as_many_as_pay():
     assert laid("all_gather", where, mine, size=2.0**10).step_count <= depth
     unlike, _ = lame("dgx-h100:2", 0.5)
     few, many = (laid("all_gather", unlike, everyone(unlike), size=size) for size in (2.0**10, 2.0**34))
-    assert few.chunks == 16
+    assert 16 <= few.chunks <= 64
     assert many.chunks > 3 * few.chunks
     assert many.step_count > few.step_count
 

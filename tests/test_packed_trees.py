@@ -1,12 +1,14 @@
 """all_reduce by packed spanning trees: how many there are, how they are placed, what they gain and where."""
 
+import random
+
 import numpy as np
 import pytest
 from named_schedules import GIB, built, cluster, group, without
 
 import hopcast as hc
 from hopcast import algorithms
-from hopcast.algorithms import tree_packing
+from hopcast.algorithms import _modulo, tree_packing
 from hopcast.graph import packing
 from hopcast.interpret import check
 from hopcast.ir.cluster import Cluster
@@ -46,9 +48,65 @@ def test_trees_span_and_use_no_cable_more_often_than_allowed(name, trees, copies
 )
 def test_more_trees_than_there_can_be_are_not_found(name, trees, copies):
     where = cluster(name)
-    most = len(cables(where)) * copies / (where.topology.chips - 1)
-    found = packing.spanning_trees(where.topology.chips, cables(where), trees, copies)
+    room = [copies] * len(cables(where))
+    most = sum(room) / (where.topology.chips - 1)
+    found = packing.spanning_trees(where.topology.chips, cables(where), trees, room)
     assert (found is not None) == (trees <= most)
+
+
+def test_a_cable_may_be_in_fewer_trees_than_others():
+    square = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    found = packing.spanning_trees(4, square, 3, [0, 3, 3, 3])
+    assert found == [[1, 2, 3]] * 3
+    some = packing.spanning_trees(4, square, 3, [1, 3, 3, 2])
+    assert some is not None
+    assert np.bincount(np.concatenate(some), minlength=4).tolist() == [1, 3, 3, 2]
+    assert packing.spanning_trees(4, square, 3, [1, 3, 2, 2]) is None
+
+
+@pytest.mark.parametrize("copies", [3, 5, 8])
+@pytest.mark.parametrize("slow", [1, 2, 3])
+def test_no_two_sends_of_a_link_meet_however_long_they_take(copies, slow):
+    where = cluster("mesh:3x3")
+    edges = cables(where)
+    slots = {pair: 1 for u, v in edges for pair in ((u, v), (v, u))}
+    slots |= dict.fromkeys(((0, 1), (1, 0), (4, 5)), slow)
+    room = [copies // max(slots[u, v], slots[v, u]) for u, v in edges]
+    trees = sum(room) // 8
+    found = packing.spanning_trees(9, edges, trees, room)
+    while found is None:
+        trees -= 1
+        found = packing.spanning_trees(9, edges, trees, room)
+    streams = [tree_packing._stream(9, [edges[e] for e in tree]) for tree in found]
+    start = _modulo.placed(streams, copies, slots, random.Random(0)).tolist()
+    busy = set()
+    at = 0
+    for stream in streams:
+        ends: dict[int, int] = {}
+        for (u, v, _), begin in zip(stream, start[at : at + len(stream)], strict=True):
+            assert begin >= ends.get(u, 0)  # what it waits for has come
+            ends[v] = max(ends.get(v, 0), begin + slots[u, v])
+            taken = {(u, v, (begin + k) % copies) for k in range(slots[u, v])}
+            assert len(taken) == slots[u, v]
+            assert not taken & busy
+            busy |= taken
+        at += len(stream)
+
+
+SLOW = [
+    ("mesh:4x4", "0,0:0,1=0.5"), ("mesh:4x4", "1,1:1,2=0.5"), ("mesh:4x4", "1,1:1,2=0.05"),
+    ("mesh:4x8", "1,1:2,1=0.7"), ("mesh:2x4", "0,1:0,2=0.5"), ("chain:4", "1:2=0.5"), ("chain:4", "1:2=0.02"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "slow"), SLOW)
+def test_a_slow_cable_is_in_as_few_trees_as_it_can_serve(name, slow):
+    asked = {"size": "1GiB", "algorithm": "tree_packing", "price": "flows"}
+    where = f"{name},bandwidth=45GB/s"
+    row = hc.predict("all_reduce", where, slow=[slow], **asked).rows[0]
+    assert 0.92 <= row["efficiency"] <= 1
+    if name.startswith("mesh"):
+        assert row["time_us"] <= 1.15 * hc.predict("all_reduce", where, **asked).rows[0]["time_us"]
 
 
 def test_trees_of_a_graph_with_a_bridge_are_as_many_as_the_bridge_has_copies():

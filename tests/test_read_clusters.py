@@ -215,3 +215,16 @@ def test_several_switches_share_their_uplinks() -> None:
     swap = files.parse(json.dumps(columns))
     interpret.check(swap)
     assert steps(swap, cluster, hint.size).bandwidth == pytest.approx(2 * 1e6 / 45e9)
+
+
+def test_cables_side_by_side_are_one_of_all_their_bandwidth():
+    """Two of 10 GB/s are one of 20, the other way too; another latency is another cable."""
+    line = "{src = 0, dst = 1}"
+    head = 'chips = 2\nbandwidth = "10GB/s"\n'
+    both = cluster_toml.parse(f"{head}latency = 0\nlinks = [{line}, {line}]", "lab.toml").topology
+    assert (both.links, both.bandwidth.tolist()) == (2, [20e9, 20e9])
+    other = '{src = 0, dst = 1, latency = "2us"}'
+    apart = cluster_toml.parse(f"{head}latency = 0\nlinks = [{line}, {other}]", "lab.toml").topology
+    assert apart.bandwidth.tolist() == [10e9] * 4
+    half = f'{head}duplex = "half"\nlatency = 0\nlinks = [{line}, {line}]'
+    assert cluster_toml.parse(half, "lab.toml").topology.links == 4

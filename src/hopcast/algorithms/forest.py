@@ -2,21 +2,24 @@
 
 No all_gather can send more than x bytes/s of every rank's shard to all others, where x is the least, over all
 sets of ranks, of what the links out of it carry for each rank in it. Trees out of every rank that together
-send just that are found in one of two ways, whichever takes less time for the size asked.
+send just that are found in one of three ways, whichever takes less time for the size asked.
 
 Where ranks can change places (nodes of GPUs behind switches, tori), trees grow from one rank round by round,
 and all others make them their own: in each round a rank sends on pieces of shards that came in earlier ones,
 over each kind of route as many as keep its links busy. Some ten to forty rounds come within 1 % of the limit.
 
-On any other network, links and routes over switches are first turned into links between ranks, with
-capacities that leave x as it is, and so many trees are packed out of every rank as reach it: p of them or a
-multiple, if x is p / q units of capacity. Where a switch leads to a rank that has a cable too, a send that is
-to take the switch goes to it, and from there on in the next step. Each tree takes its part of the shard, in m
-pieces: in step s every edge at depth d of a tree sends piece s - d. So every step but the first and last few
-loads every link alike, and none beyond its capacity. One tree of each rank is shallower, and taken where that
-is faster, though it may reach a few percent less than x. `forest,trees=10` asks for so many packed trees.
-Where the routes between more than 32 ranks do not allow every way over switches, as between slices of chips,
-x may stay out of reach by some percent.
+Where ranks differ (a dead NIC, a slow link, chips at the ends of a grid) the trees of all ranks grow at once,
+round by round: over each route goes what is hardest to get where it leads, as long as its links have time.
+Within 2 % of the limit where there is much to send.
+
+Of up to 32 such ranks trees are also packed, exactly: links and routes over switches are first turned into
+links between ranks, with capacities that leave x as it is, and so many trees are packed out of every rank as
+reach it: p of them or a multiple, if x is p / q units of capacity. Where a switch leads to a rank that has a
+cable too, a send that is to take the switch goes to it, and from there on in the next step. Each tree takes
+its part of the shard, in m pieces: in step s every edge at depth d of a tree sends piece s - d. So every step
+but the first and last few loads every link alike, and none beyond its capacity. One tree of each rank is
+shallower, and taken where that is faster, though it may reach a few percent less than x. `forest,trees=10`
+asks for so many packed trees. Between slices of many chips x stays out of reach by a sixth.
 
 broadcast has trees out of its root alone, as many as can flow to the rank that is hardest to reach, and
 pieces go down them in one lane for each link, or in two that take turns to wait for latency. reduce is its

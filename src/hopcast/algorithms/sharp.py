@@ -143,7 +143,7 @@ def _trunk_fits(group: Group) -> str | None:
         return "its ranks are not on switches; use ring or multi_axis"
     if group.ability != "sharp":
         have = "its switch reduces by loads and stores of the ranks; use nvls" if group.ability else ""
-        return have or "its switches do not reduce (there is no SHARP, or it is off)"
+        return have or "its switches do not reduce: SHARP is not there, or off; try CLUSTER,sharp=on"
     if not group.hubs.shape[1]:
         return "its ranks do not meet in one switch"
     return None

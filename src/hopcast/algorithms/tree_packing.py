@@ -5,7 +5,8 @@ Trees need not: of K spanning trees no more than c use any one cable, so each ca
 a link 1 / K for each of its trees, together c / K. Where K / c is the number of cables over N - 1 all cables
 are full. The schedule is periodic with period c: each direction of a cable belongs to at most c (tree, way)
 streams, each of which has a residue of the step number for itself, so no two sends ever meet. Chunk j of a
-tree follows chunk j - 1 by c steps.
+tree follows chunk j - 1 by c steps. A cable of half the speed takes two steps for a send, and is in half as
+many trees as others at most.
 
 For large D that gains over reduce_scatter with all_gather 1.25 on 2 x 4 chips, 1.50 on 4 x 4, 1.63 on 4 x 8,
 1.75 on 8 x 8, 1.88 on 16 x 16, 1.33 on 2 x 4 x 4 and 1.25 on 8 x 16 with one wrap; nothing on 2 x 2 and

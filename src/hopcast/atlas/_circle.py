@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hopcast.draw import theme
 from hopcast.draw.boxes import Box, around
 from hopcast.draw.geometry import between
 from hopcast.draw.sketch import Sketch, middle_of, round_places
@@ -31,16 +30,12 @@ def node(
     return boxes
 
 
-def chords(
-    canvas: Sketch, boxes: Sequence[Box], pairs: Sequence[Pair], *, width: float = 1.8, coloured: bool = True
-) -> None:
-    """An arrow for each send, in the colour of its source."""
+def chords(canvas: Sketch, boxes: Sequence[Box], pairs: Sequence[Pair], *, width: float = 1.8) -> None:
+    """An arrow for each send."""
     both = {(d, s) for s, d in pairs}
     for s, d in pairs:
         aside = 3.0 if (s, d) in both else 0.0
-        canvas.link(
-            boxes[s], boxes[d], theme.route_number(s) if coloured else 1, width=width, aside=aside, gap=2.5
-        )
+        canvas.link(boxes[s], boxes[d], 1, width=width, aside=aside, gap=2.5)
 
 
 def pairs_of(schedule: Schedule, step: int) -> list[Pair]:

@@ -94,7 +94,7 @@ MoeOption = Annotated[
     ),
 ]
 WithOption = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--with",
         metavar="OTHER",
@@ -240,9 +240,9 @@ def one_cluster(positional: str | None, on: str | None, nodes: str | None = None
 
 def _listed(path: str) -> str:
     """Node numbers and ranges of a file, in its order, as the cluster option takes them: ``0-127+160``."""
-    from pathlib import Path
+    from hopcast.ir.files import read_text
 
-    text = Path(path).read_text(encoding="utf-8")
+    text = read_text(path, "it lists nodes, as in 0-127 160")
     words = " ".join(line.partition("#")[0] for line in text.splitlines()).replace(",", " ").replace("+", " ")
     if not words.split():
         raise ValueError(

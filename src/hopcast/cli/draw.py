@@ -103,28 +103,10 @@ def command(
         _fits_alone(what, [key for key in given if key not in _OF_CLUSTER])
         what = o.one_cluster(what, None, nodes)
     picture = draw(
-        what,
-        place,
-        route=route,
-        load=load,
-        cut=cut,
-        trees=trees,
-        sweep=sweep,
-        size=size,
-        over=over,
-        mesh=mesh,
-        order=order,
-        algorithm=algorithm,
-        per_rank=per_rank,
-        root=root,
-        shift=shift,
-        seed=seed,
-        steps=o.numbers("--steps", steps),
-        slow=slow or [],
-        dead=dead or [],
-        matrix=matrix,
-        moe=moe,
-    )
+        what, place, route=route, load=load, cut=cut, trees=trees, sweep=sweep, size=size, over=over,
+        mesh=mesh, order=order, algorithm=algorithm, per_rank=per_rank, root=root, shift=shift, seed=seed,
+        steps=o.numbers("--steps", steps), slow=slow or [], dead=dead or [], matrix=matrix, moe=moe,
+    )  # fmt: skip
     _put(picture, out)
 
 

@@ -70,8 +70,15 @@ def command(
             dead=dead or [],
             matrix=matrix,
             moe=moe,
-            beside=beside,
+            beside=_only(beside),
             shortcut=not no_shortcut,
             progress=progress,
         )
     _output.show(result, format, context.obj)
+
+
+def _only(beside: list[str] | None) -> str | None:
+    """The other collective; two of them would be three at once."""
+    if beside and len(beside) > 1:
+        raise ValueError(f"--with is given {len(beside)} times; it takes one other collective")
+    return beside[0] if beside else None

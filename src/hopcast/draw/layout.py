@@ -69,9 +69,10 @@ class Layout:
     def ways(self, topology: Topology, link: int, aside: float) -> list[Line]:
         """The lines of a link between its boxes, moved to its right by ``aside``; none of a hidden one."""
         trace = self.traces[link]
-        if trace.upright:
-            return [_between_edges(line, aside) for line in trace.lines]
         first, last = self.boxes[int(topology.src[link])], self.boxes[int(topology.dst[link])]
+        if trace.upright:
+            narrow = min(b.right - b.left for b in (first, last))
+            return [_between_edges(line, aside, narrow / 2 - 2) for line in trace.lines]
         out, many = [], len(trace.lines)
         for i, line in enumerate(trace.lines):
             ends = (
@@ -82,11 +83,13 @@ class Layout:
         return out
 
 
-def _between_edges(line: Line, aside: float) -> Line:
-    """The line a little off both edges, moved to its right by ``aside``."""
+def _between_edges(line: Line, aside: float, most: float) -> Line:
+    """The line a little off both edges, moved to its right by ``aside``, along them by ``most`` at most."""
     (ax, ay), (bx, by) = line
     up = 1.0 if by < ay else -1.0
-    return ((ax + up * aside, ay - up), (bx + up * aside, by + up))
+    along = min(abs(aside) * math.dist(*line) / abs(by - ay), max(most, abs(aside)))
+    by_side = up * math.copysign(along, aside)
+    return ((ax + by_side, ay - up), (bx + by_side, by + up))
 
 
 def long_axes(topology: Topology) -> list[int]:

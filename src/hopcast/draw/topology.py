@@ -303,9 +303,12 @@ def _percent(canvas: Canvas, plan: Layout, topology: Topology, busy: Floats) -> 
         return
     beside = plan.lane + plan.widest / 2 + 3
     for link in range(topology.links):
-        if busy[link] <= 0 or plan.traces[link].ticks or not plan.traces[link].lines:
+        trace = plan.traces[link]
+        if busy[link] <= 0 or trace.ticks or not trace.lines:
             continue
         (x, y), (dx, dy) = middle(plan.ways(topology, link, 0.0)[0])
+        if trace.upright and abs(dx) > 0.5:  # slanting links cross others, and numbers would lie on those
+            continue
         right, down = -dy, dx
         anchor = "start" if right > 0.5 else "end" if right < -0.5 else "middle"
         canvas.text(

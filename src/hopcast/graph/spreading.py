@@ -138,8 +138,8 @@ def spread(ways: Ways, pieces: int, rounds: tuple[float, ...], unit: float, seed
     >>> ends = np.array([0, 1])
     >>> cable = Ways(2, ends, ends[::-1], np.arange(3), ends, np.ones(2))
     >>> made = spread(cable, 3, (2.0,), 1.0)
-    >>> made.round.tolist(), made.way.tolist(), made.busy.tolist()
-    ([0, 0, 0, 0, 1, 1], [0, 1, 0, 1, 0, 1], [2.0, 1.0])
+    >>> made.round.tolist(), made.busy.tolist()
+    ([0, 0, 0, 0, 1, 1], [2.0, 1.0])
     """
     growth = _Growth(ways, pieces, (*rounds, unit), seed)
     while growth.missing:

@@ -133,6 +133,27 @@ def parse(data: bytes | str, name: str = "text", suffix: str = "") -> Schedule:
     return _from_json(data, name) if is_json else _from_csv(data, name)
 
 
+def read_text(path: str, what: str) -> str:
+    """The text of a file.
+
+    Args:
+        path: Of it.
+        what: What such a file holds, for the message.
+
+    Raises:
+        InputError: if there is none, it cannot be read or is no text.
+    """
+    try:
+        data = Path(path).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot read {path!r}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not text (byte {error.start} is 0x{data[error.start]:02x}); {what}"
+        ) from None
+
+
 def _neighbours(path: Path) -> str:
     try:
         near = sorted(f.name for f in path.parent.iterdir() if f.suffix.lower() in SUFFIXES)

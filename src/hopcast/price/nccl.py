@@ -116,7 +116,6 @@ class Machine:
         most = min(self.nic / _GIGA, of.links / self.nics)
         return self.nics, next((s for s in of.speeds if s <= most), of.speeds[-1])
 
-
     @property
     def tree_speed(self) -> float:
         """Of one channel of trees, GB/s: between two nodes a NIC carries half of what the chain inside does.

@@ -35,7 +35,7 @@ _FAMILY = {
 _NETWORK = {
     "chips": "how many; they are vertices 0, 1, 2, ...",
     "switches": "how many; they are the vertices behind the chips; default 0",
-    "links": "the cables: a list of them, or a [[links]] for each",
+    "links": "the cables: a list of them, or a [[links]] for each; those side by side are one of their sum",
     "latency": 'of a link: "1us", or 0; crossing a switch is two links',
     **_SHARED,
 }
@@ -184,6 +184,7 @@ def _network(table: Table, path: str) -> Cluster:
     wire: list[int] = []
     rates: list[float] = []
     delays: list[float] = []
+    known: dict[tuple[int, int, float], int] = {}
     for i, row in enumerate(rows):
         at = f"links[{i}]."
         _known(row, _LINK, path, at)
@@ -195,11 +196,17 @@ def _network(table: Table, path: str) -> Cluster:
         if half and not both and "duplex" in row:
             raise InputError(f'{path}: {at}duplex: "half" is of a cable, which has both = true')
         for way in range(1 + both):
+            rate, delay = _bandwidth(full, path, at), _latency(full, path, at)
+            # Data are striped over cables side by side, so these are one of all their bandwidth.
+            beside = known.setdefault((ends[way], ends[1 - way], delay), len(src)) if not half else len(src)
+            if beside < len(src):
+                rates[beside] += rate
+                continue
             wire.append(len(src) - (way if half else 0))
             src.append(ends[way])
             dst.append(ends[1 - way])
-            rates.append(_bandwidth(full, path, at))
-            delays.append(_latency(full, path, at))
+            rates.append(rate)
+            delays.append(delay)
     columns = [np.array(c, np.int32) for c in (src, dst, wire)]
     _joined(columns[0], columns[1], chips, vertices, path)
     name = _name(table, path)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from hopcast.ir import traffic
+from hopcast.ir.files import read_text
 from hopcast.ir.topology import Floats
 from hopcast.names import InputError
 
@@ -36,7 +37,7 @@ def read(path: str, ranks: int) -> Floats:
             raise InputError(f"{path}: it is no numpy file ({error}); np.save writes one") from None
     if suffix not in SUFFIXES:
         raise InputError(f"{path!r}: a traffic matrix is a {', '.join(SUFFIXES)} file")
-    return traffic.checked(_numbers(path, file.read_text(encoding="utf-8")), ranks, path)
+    return traffic.checked(_numbers(path, read_text(path, "bytes from row to column")), ranks, path)
 
 
 def _numbers(path: str, text: str) -> list[list[float]]:

@@ -6,15 +6,13 @@ Every event changes the max-min fair rates of a few flows, which `local` finds o
 
 import numpy as np
 
-from . import filling, heap, local, seats
+from . import filling, heap, local, seats, soonest, watched
 from .compiled import inlined, inner, outer
 from .state import (
     BLAME,
     DUE,
     END,
-    ENDS,
     EVENTS,
-    FLAT,
     FRESH,
     GONE,
     LEFT,
@@ -26,7 +24,6 @@ from .state import (
     SKIP,
     SPARE,
     START,
-    TAKEN,
     WORK,
     Floats,
     Items,
@@ -52,9 +49,10 @@ def run(s: State, budget: int, window: float) -> int:
     than its fair rate.
     """
     tally, clock, opens_time, due_time = s.tally, s.clock, s.opens_time, s.due_time
+    ends, storeys = s.ends, s.storeys
     stop = tally[WORK] + budget
     while tally[WORK] < stop:
-        coming = _first_end(s, s.finish, s.ends_heap, s.ends_where, tally)
+        coming = ends[storeys[-1]]
         if tally[OPENS] > 0:
             coming = min(coming, opens_time[0])
         if tally[DUE] > 0:
@@ -93,10 +91,6 @@ def _share(s: State, window: float) -> None:
     if tally[SKIP] > 0:
         tally[SKIP] -= 1
     elif changes <= _LOCAL and window == 0.0:
-        if tally[FLAT] == 1:
-            tally[WORK] += tally[ENDS]
-            heap.order(s.ends_heap, s.ends_where, s.finish, tally[ENDS])
-            tally[FLAT] = 0
         found = local.solve(s)
         tally[PENALTY] = 0 if found else min(2 * tally[PENALTY] + 4, _PATIENCE)
         tally[SKIP] = tally[PENALTY]
@@ -104,53 +98,18 @@ def _share(s: State, window: float) -> None:
             filling.heat_all(s)
     if not found:
         filling.solve(s)
+    watched.review(s)
     tally[FRESH], tally[GONE] = 0, 0
-
-
-@inlined
-def _first_end(s: State, finish: Floats, ends_heap: Items, ends_where: Items, tally: Longs) -> float:
-    """When the next flow ends."""
-    if tally[ENDS] == 0:
-        return np.inf
-    if tally[FLAT] == 0:
-        _settle_top(s, finish, ends_heap, ends_where, tally)
-        return float(finish[ends_heap[0]])
-    first = np.inf
-    tally[WORK] += tally[ENDS]
-    for i in range(tally[ENDS]):
-        first = min(first, finish[ends_heap[i]])
-    return first
-
-
-@inlined
-def _settle_top(s: State, finish: Floats, ends_heap: Items, ends_where: Items, tally: Longs) -> None:
-    """Later ends are put in order only when they come to the top."""
-    flow = s.flow
-    while tally[ENDS] > 0:
-        slot = ends_heap[0]
-        if finish[slot] >= flow[slot].next:
-            break
-        finish[slot] = flow[slot].next
-        heap.down(ends_heap, ends_where, finish, tally[ENDS], 0)
 
 
 @inlined
 def _happen(s: State, soon: float) -> None:
     """All that is due by now: last bytes, ends of reducing, first bytes, and what these set free at once."""
-    finish, ends_heap, ends_where, tally, now = s.finish, s.ends_heap, s.ends_where, s.tally, s.clock[0]
-    opens_time, opens, due_time, due, free = s.opens_time, s.opens, s.due_time, s.due, s.free
-    many = _take(soon, finish, ends_heap, ends_where, free, tally) if tally[FLAT] == 1 else 0
+    ends, storeys, tally, now = s.ends, s.storeys, s.tally, s.clock[0]
+    opens_time, opens, due_time, due = s.opens_time, s.opens, s.due_time, s.due
     while True:
-        slot = -1
-        if many > 0:
-            many -= 1
-            slot = free[many]
-        elif tally[FLAT] == 0 and tally[ENDS] > 0 and finish[ends_heap[0]] <= soon:
-            slot = heap.pop(ends_heap, ends_where, finish, tally[ENDS])
-            tally[ENDS] -= 1
-            _settle_top(s, finish, ends_heap, ends_where, tally)
-        if slot >= 0:
-            _end(s, slot, now)
+        if ends[storeys[-1]] <= soon:
+            _end(s, soonest.first(ends, storeys), now)
         elif tally[DUE] > 0 and due_time[0] <= soon:
             send = int(due[0, 0])
             tally[DUE] = heap.unqueue(due_time, due, tally[DUE])
@@ -167,40 +126,17 @@ def _happen(s: State, soon: float) -> None:
 
 
 @inner
-def _take(until: float, finish: Floats, ends: Items, where: Items, taken: Items, tally: Longs) -> int:
-    """Take all flows that end by then off the list of ends. How many they are."""
-    kept, many = 0, 0
-    for i in range(tally[ENDS]):
-        slot = ends[i]
-        if finish[slot] <= until:
-            where[slot] = -1
-            taken[many] = slot
-            many += 1
-        else:
-            ends[kept] = slot
-            where[slot] = kept
-            kept += 1
-    tally[ENDS] = kept
-    return many
-
-
-@inner
 def _end_early(s: State, until: float) -> None:
     """Ends within the window, up to the next other event."""
-    tally, clock, finish = s.tally, s.clock, s.finish
+    tally, clock, ends, storeys = s.tally, s.clock, s.ends, s.storeys
     if tally[OPENS] > 0:
         until = min(until, s.opens_time[0])
     if tally[DUE] > 0:
         until = min(until, s.due_time[0])
-    if tally[FLAT] == 1:
-        heap.order(s.ends_heap, s.ends_where, finish, tally[ENDS])
-        tally[FLAT] = 0
-    while tally[ENDS] > 0 and finish[s.ends_heap[0]] <= until:
+    while ends[storeys[-1]] <= until:
         # What this sets free is due no earlier than it, and waits for the end of the window like all else.
-        slot = int(heap.pop(s.ends_heap, s.ends_where, finish, tally[ENDS]))
-        tally[ENDS] -= 1
-        _settle_top(s, finish, s.ends_heap, s.ends_where, tally)
-        clock[0] = finish[slot]
+        slot = soonest.first(ends, storeys)
+        clock[0] = ends[slot]
         _end(s, slot, clock[0])
         while tally[DUE] > 0 and s.due_time[0] <= clock[0]:
             send = int(s.due[0, 0])
@@ -213,7 +149,9 @@ def _end(s: State, slot: int, now: float) -> None:
     """The last byte of a flow: its links have room."""
     tally, route, send = s.tally, int(s.flow[slot].route), int(s.flow[slot].send)
     s.clock[1] = min(s.clock[1], s.flow[slot].rate)
+    soonest.change(s.ends, s.storeys, slot, np.inf)
     seats.leave(s, slot, route)
+    watched.end(s, route)
     s.gone[tally[GONE]] = route
     tally[GONE] += 1
     _arrive(s, send, now)
@@ -282,19 +220,13 @@ def _enter(s: State, send: int, route: int, now: float) -> None:
 @inlined
 def _sit(s: State, send: int, route: int, volume: float, now: float) -> None:
     """A slot, and a seat on every link of a route."""
-    hop, links, times, seat, size, seats_of, pipe = s.hop, s.link, s.times, s.seat, s.size, s.seats, s.pipe
     tally, flow = s.tally, s.flow
     tally[SPARE] -= 1
-    slot = s.spare[tally[SPARE]]
-    s.flow[slot].rate, s.flow[slot].rest, s.flow[slot].since = OPEN, volume, now
-    flow[slot].send, flow[slot].route, flow[slot].holder = send, route, -1
-    flow[slot].seats = hop[route + 1] - hop[route]
-    for x in range(hop[route], hop[route + 1]):
-        link = links[x]
-        at = seat[link] + size[link, TAKEN]
-        seats_of[at, 0], seats_of[at, 1] = slot, times[x]
-        size[link, TAKEN] += 1
-        pipe[link].crowd += times[x]
-        pipe[link].users += times[x]
+    slot = np.uint32(s.spare[tally[SPARE]])
+    flow[slot].rate, flow[slot].rest, flow[slot].since = OPEN, volume, now
+    flow[slot].send, flow[slot].route, flow[slot].holder = send, route, len(s.pipe) - 1
+    flow[slot].grip = 0.0
+    seats.sit(s, slot, route)
+    watched.begin(s, slot, route)
     s.fresh[tally[FRESH]] = slot
     tally[FRESH] += 1

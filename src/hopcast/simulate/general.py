@@ -7,30 +7,33 @@ import numpy as np
 
 from hopcast.ir.topology import Floats
 
-from . import engine, seats
+from . import engine, seats, soonest, watched
 from .folded import Folded
-from .local import MOST
+from .local import MOST, WIDE
 from .needed import needed
-from .network import Problem
+from .network import Longs, Problem
 from .ran import Ran
 from .state import (
     BLAME,
+    CROSSING,
     DUE,
     END,
     EVENTS,
     FLOW,
     LEFT,
+    NOTHING,
+    PATIENCE,
     PIPE,
     POOL,
     READY,
-    ROOM,
+    SEAT,
     SPARE,
     START,
-    TAKEN,
     TALLY,
     WORK,
     Items,
     Names,
+    Records,
     State,
 )
 
@@ -95,9 +98,8 @@ def state_of(problem: Problem) -> State:
     first = np.bincount(pair[pending[:sends] == 0], minlength=len(paths.first) - 1)
     uses = np.repeat(first, np.diff(paths.first))
     slots = max(int(uses.sum()), 256)
-    seats_at_first = np.bincount(paths.link, np.repeat(uses, np.diff(paths.hop)), links).astype(np.int64)
-    room = np.maximum(seats_at_first, 4)
-    seat = np.cumsum(room) - room
+    at_first = np.bincount(paths.link, np.repeat(uses, np.diff(paths.hop)), links).astype(np.int64)
+    room = np.maximum(at_first, 4)
 
     def floats(*shape: int) -> Floats:
         return np.zeros(shape)
@@ -109,56 +111,89 @@ def state_of(problem: Problem) -> State:
         return np.zeros(shape, np.uint32)
 
     tally = np.zeros(TALLY, np.int64)
-    tally[LEFT], tally[SPARE], tally[POOL] = sends, slots, room.sum()
-    pipe, size, moment = np.zeros(links, PIPE), items(links, 2), floats(sends, 4)
-    pipe["slack"] = pipe["capacity"] = folded.capacity[those]
-    size[:, ROOM] = room
+    tally[LEFT], tally[SPARE], tally[POOL], tally[PATIENCE] = sends, slots, room.sum(), MOST
+    moment = floats(sends, 4)
     moment[:, BLAME] = -1.0
+    turn, wide = watched.turns(paths.hop, paths.link, paths.times, slots), watched.wide(paths.hop)
+    ends, storeys = soonest.tree(slots)
+    crossing = np.empty(len(paths.link), CROSSING)
+    crossing["link"], crossing["times"] = paths.link, paths.times
     return State(
-        hop=paths.hop, link=paths.link.astype(np.uint32), times=paths.times,
+        hop=paths.hop, crossing=crossing,
         first=paths.first, weight=paths.weight, lag=paths.lag,
         places=places, way=folded.pair, volume=folded.volume, after=folded.after,
         arc=arcs.start, target=arcs.target, via=folded.via, move=folded.moves,
         pending=pending, moment=moment, pieces=many.astype(np.int32),
         opens_time=np.empty(int(many.sum())), opens=np.empty((int(many.sum()), 2), np.int32),
         due_time=np.empty(sends), due=np.empty((sends, 2), np.int32),
-        flow=np.zeros(slots, FLOW), finish=floats(slots),
+        flow=_lines(slots, FLOW), mine=_mine(slots, wide) if len(turn) else crossing, wide=wide,
+        turn=turn, turned=items(int(turn.max(initial=0)) + 1), ends=ends, storeys=storeys,
         spare=np.arange(slots, dtype=np.int32)[::-1].copy(),
-        ends_heap=items(slots), ends_where=items(slots, value=-1),
-        pipe=pipe, seat=seat, size=size, seats=names(int(2 * room.sum()), 2),
-        fresh=items(slots), gone=items(slots), free=items(slots),
-        hot=names(links), is_hot=np.zeros(links, np.int8), share=floats(links),
+        pipe=_pipes(folded.capacity[those], room, len(turn) == 0), seats=np.zeros(int(2 * room.sum()), SEAT),
+        fresh=items(slots), gone=items(slots), free=items(slots + 1),
+        hot=names(links), is_hot=np.zeros(links, np.int8), users=floats(links), share=floats(links),
         links_heap=items(links), links_where=items(links, value=-1),
-        few=items(MOST), few_link=names(MOST), few_bound=floats(MOST), loose=names(links),
-        loose_bound=floats(links), lows=names(links),
+        loose=names(links + 1), later=names(links + 1),
+        some=names(WIDE), rates=floats(WIDE), own=names(WIDE + 1), stop=floats(WIDE),
+        stopper=np.zeros(WIDE, np.int64), there=floats(WIDE), bounds=floats(wide),
         stack=np.zeros(max(len(pending) - sends, 0) + 1, np.int64),
         tally=tally, clock=floats(2),
     )  # fmt: skip
 
 
+def _lines(many: int, kind: np.dtype[np.void]) -> Records:
+    """Records that are 0, each in one line of cache."""
+    room = np.zeros((many + 1) * kind.itemsize, np.uint8)
+    first = -room.ctypes.data % kind.itemsize
+    return room[first : first + many * kind.itemsize].view(kind)
+
+
+def _mine(slots: int, wide: int) -> Records:
+    """Room for the links that each flow lists, none more than once."""
+    found = np.zeros(slots * wide, CROSSING)
+    found["times"] = 1
+    return found
+
+
+def _pipes(capacity: Floats, room: Longs, on: bool) -> Records:
+    """Links without flows, and one more that is none."""
+    pipe = _lines(len(capacity) + 1, PIPE)
+    some = pipe[:-1]
+    some["slack"] = some["capacity"] = capacity
+    some["nothing"] = NOTHING * capacity
+    some["room"], some["seat"], some["on"] = room, np.cumsum(room) - room, on
+    return pipe
+
+
 def _larger(state: State) -> State:
     """The same state with more slots and seats."""
     seats.tidy(state)
-    old = len(state.finish)
+    old = len(state.flow)
     more = old if state.tally[SPARE] < old // 4 else 0
 
-    def longer(column: Any, fill: int = 0) -> Any:
-        return np.concatenate([column, np.full((more, *column.shape[1:]), fill, column.dtype)])
+    def longer(column: Any) -> Any:
+        return np.concatenate([column, np.zeros((more, *column.shape[1:]), column.dtype)])
 
     spare = longer(state.spare)
     spare[state.tally[SPARE] : state.tally[SPARE] + more] = np.arange(old, old + more)
     state.tally[SPARE] += more
-    names = ("finish", "ends_heap", "fresh", "gone", "free")
-    columns = {name: longer(getattr(state, name)) for name in names}
-    flow = np.concatenate([state.flow, np.zeros(more, FLOW)])
-    taken = state.size[:, TAKEN].astype(np.int64)
+    columns = {name: longer(getattr(state, name)) for name in ("fresh", "gone", "free")}
+    flow = _lines(old + more, FLOW)
+    flow[:old] = state.flow
+    ends, storeys = soonest.tree(old + more)
+    ends[:old] = state.ends[:old]
+    soonest.order(ends, storeys)
+    mine = np.append(state.mine, _mine(more, state.wide)) if len(state.turn) else state.mine
+    pipe = state.pipe
+    taken = pipe["taken"].astype(np.int64)
     room = np.maximum(2 * taken, 4)
     seat = np.cumsum(room) - room
-    listed = np.zeros((int(2 * room.sum()), 2), np.uint32)
+    listed = np.zeros(int(2 * room.sum()), SEAT)
     nth = np.arange(int(taken.sum())) - np.repeat(np.cumsum(taken) - taken, taken)
-    listed[np.repeat(seat, taken) + nth] = state.seats[np.repeat(state.seat, taken) + nth]
-    state.size[:, ROOM] = room
+    was = pipe["seat"].astype(np.int64)
+    listed[np.repeat(seat, taken) + nth] = state.seats[np.repeat(was, taken) + nth]
+    pipe["room"], pipe["seat"] = room, seat
     state.tally[POOL] = room.sum()
     return state._replace(
-        **columns, flow=flow, spare=spare, ends_where=longer(state.ends_where, -1), seat=seat, seats=listed
+        **columns, flow=flow, ends=ends, storeys=storeys, mine=mine, spare=spare, seats=listed
     )

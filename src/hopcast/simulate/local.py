@@ -1,13 +1,14 @@
 """Max-min fair rates after a few flows began or ended: only the flows whose rates change are touched.
 
 Rates are fair if and only if every flow has a link that is full and on which no flow is faster; that link
-*holds* it, at its level. From the lowest level up, what an event changes is put right:
+*holds* it, at its level. What an event changes is put right link by link, the lowest level first:
 
-- a link that has room left lets go the flows that it holds: they are open, and faster than its level;
-- a link that is full stops its open flows, and those faster than they, at the level at which it is full.
+- a link that carries too much slows its fastest flows down to the level at which it is full, and holds them;
+- a link with room left lets the flows that it holds rise to that level. Those that another link on their
+  route would stop first are held by that one from then on.
 
-Both happen at a level that no later one undoes, as in progressive filling, so the work is that of the flows
-that do change, and of looking at their links.
+Either leaves other links with room or too full, which are next. It is over when no link is. What happens in
+between may go to and fro, but only so long before `filling` is asked.
 
 Source: Bertsekas and Gallager 1992, Data Networks, section 6.5.2 (the condition, and progressive filling);
 Charny, Clark and Jain 1995, Congestion control with explicit rate indication (levels of links).
@@ -15,273 +16,274 @@ Charny, Clark and Jain 1995, Congestion control with explicit rate indication (l
 
 import numpy as np
 
-from . import heap
-from .compiled import inlined, inner
-from .state import (
-    DEAD,
-    ENDS,
-    FEW,
-    FRESH,
-    LOOSE,
-    LOWS,
-    OPEN,
-    TAKEN,
-    WORK,
-    Floats,
-    Items,
-    Longs,
-    Names,
-    Records,
-    State,
-)
+from . import soonest
+from .compiled import inlined
+from .state import FRESH, LOOSE, MOVED, PATIENCE, WORK, Floats, Longs, Name, Names, Records, State
 
-MOST = 256  # open flows at once; more of them are for `filling`
-_STEPS = 2000  # links looked at in one event; the same
+WIDE = 16_384  # flows over a link that are looked at one by one; more of them are for `filling`
+MOST = 20_000  # flows over links looked at in one event; the same
 _SAME = 1e-12  # levels closer than this part are one, as in the reference
-_NOTHING = 1e-12  # part of a capacity that is no room: what sums of rates lose, and far less than 1e-9
 
 
 @inlined
 def solve(s: State) -> bool:
-    """New rates. False if they are too many: then some flows of ``few`` are without."""
-    tally, few, few_link, few_bound, pipe = s.tally, s.few, s.few_link, s.few_bound, s.pipe
+    """New rates. False if that takes too long: then they are not fair."""
+    tally, pipe, loose, flow, mine = s.tally, s.pipe, s.loose, s.flow, s.mine
+    none = np.uint32(len(pipe) - 1)
     for i in range(tally[FRESH]):
-        few[i] = s.fresh[i]
-        few_link[i], few_bound[i] = _first_stop(int(s.flow[few[i]].route), s.hop, s.link, pipe)
-    tally[FEW] = tally[FRESH]
-    done, steps = False, 0
-    while steps < _STEPS:
-        pick, best = -1, np.inf
-        for i in range(tally[FEW]):
-            if few_bound[i] < best:
-                pick, best = i, few_bound[i]
-        link = _least_loose(best, s.loose, s.loose_bound, pipe, tally)
-        if link >= 0:
-            best = bound(link, pipe)
-        elif pick < 0:
-            done = True
+        flow[s.fresh[i]].rate = 0.0
+    for i in range(tally[FRESH]):
+        slot = np.uint32(s.fresh[i])
+        level, where = _ceiling(s, slot, none, np.inf)
+        at = np.uint32(where)
+        link = mine[at].link
+        pipe[link].level = pipe[link].level if pipe[link].held > 0.0 else level
+        _move(s, slot, level, link, float(mine[at].times), none)
+    done, most = True, tally[WORK] + tally[PATIENCE]
+    while tally[LOOSE] > 0:
+        place = _lowest(loose, pipe, tally)
+        link = loose[place]
+        if tally[WORK] >= most or pipe[link].taken > WIDE:
+            done = False
             break
-        else:
-            link = few_link[pick]
-            if bound(link, pipe) > best * (1.0 + _SAME):
-                route = int(s.flow[few[pick]].route)
-                few_link[pick], few_bound[pick] = _first_stop(route, s.hop, s.link, pipe)
-                continue
-        steps += 1
-        if not _settle(s, link, best):
-            break
-    for i in range(tally[LOWS]):
-        pipe[s.lows[i]].low = 0.0
-    tally[LOWS] = 0
-    tally[WORK] += 20 * steps
+        tally[LOOSE] -= 1
+        loose[place] = loose[tally[LOOSE]]
+        pipe[link].mark = 0
+        if pipe[link].on == 1:
+            _settle(s, link)
+    now, ends, storeys, moved = s.clock[0], s.ends, s.storeys, s.free
+    for i in range(tally[MOVED]):
+        slot = np.uint32(moved[i])
+        flow[slot].moved = 0
+        if done:
+            soonest.change(ends, storeys, slot, now + flow[slot].rest / flow[slot].rate)
+    tally[MOVED] = 0
     return done
 
 
 @inlined
-def bound(link: int, pipe: Records) -> float:
-    """A level below which a link neither stops nor lets go any flow."""
-    held, sharing, most = pipe[link].held, pipe[link].users, pipe[link].level
-    level = (pipe[link].slack + held * most) / max(held + sharing, 1.0)
-    level = level if held + sharing > 0.0 else 0.0
-    level = min(level, most if held > 0.0 else np.inf)
-    return float(max(level, pipe[link].low))
+def note(link: Name, is_so: bool, pipe: Records, loose: Names, tally: Longs) -> None:
+    """List a link that may have room, or carry too much."""
+    more = (1 - pipe[link].mark) & (1 if is_so else 0)
+    loose[tally[LOOSE]] = link
+    tally[LOOSE] += more
+    pipe[link].mark |= more
 
 
 @inlined
-def _is_loose(link: int, pipe: Records) -> bool:
-    """Whether a link without open flows carries too much, or holds flows though it has room."""
-    room, nothing = pipe[link].slack, _NOTHING * pipe[link].capacity
-    return bool(
-        (pipe[link].users == 0.0) & ((room < -nothing) | ((room > nothing) & (pipe[link].held > 0.0)))
-    )
+def _lowest(loose: Names, pipe: Records, tally: Longs) -> int:
+    """The place of the link with the lowest level, or of what it cannot be below if it holds no flows."""
+    last = tally[LOOSE] - 1
+    found, least = last, np.inf
+    if last > 0:
+        for i in range(last + 1):
+            link = loose[i]
+            even = pipe[link].capacity / pipe[link].crowd
+            level = pipe[link].level if pipe[link].held > 0.0 else even
+            found = i if level < least else found
+            least = min(level, least)
+    return int(found)
 
 
 @inlined
-def note(link: int, level: float, pipe: Records, loose: Names, loose_bound: Floats, tally: Longs) -> None:
-    """List a link that may be loose, and the level below which it does nothing; or its new level."""
-    at = int(pipe[link].mark) - 1
-    if at < 0:
-        at = tally[LOOSE]
-        tally[LOOSE] += 1
-        pipe[link].mark = at + 1
-        loose[at] = link
-    loose_bound[at] = level
+def _settle(s: State, link: Name) -> None:
+    """Put a link right."""
+    pipe, flow, seats, rates, some, own = s.pipe, s.flow, s.seats, s.rates, s.some, s.own
+    capacity, count, first = pipe[link].capacity, pipe[link].taken, pipe[link].seat
+    fixed, fastest, carried, held, many = 0.0, 0.0, 0.0, 0.0, 0
+    s.tally[WORK] += 20 + count
+    for i in range(count):
+        at = np.uint32(first + i)
+        slot, times = seats[at].slot, float(seats[at].times)
+        rate = flow[slot].rate
+        is_own = flow[slot].holder == link
+        some[i] = slot
+        rates[i] = np.inf if is_own else rate
+        carried += rate * times
+        rate = 0.0 if is_own else rate
+        fixed += rate * times
+        fastest = max(fastest, rate)
+        held += times if is_own else 0.0
+        own[many] = i
+        many += is_own
+    pipe[link].slack = capacity - carried
+    if many == 0 and carried <= capacity + pipe[link].nothing:
+        return
+    level = _full_at(link, count, fixed, fastest, held, rates, pipe, seats)
+    if many > 0 and level > pipe[link].level * (1.0 + _SAME):
+        level, fixed = _rise(s, link, count, many, fixed, fastest, held, level)
+    is_full = level < np.inf
+    pipe[link].level = level if is_full else 0.0
+    most, many = level * (1.0 + _SAME), 0
+    for i in range(count):
+        own[many] = i
+        many += rates[i] > most
+    for j in range(many):
+        i = own[j]
+        _move(s, some[i], level, link, float(seats[np.uint32(first + i)].times), link)
+    pipe[link].slack = 0.0 if is_full else capacity - fixed
 
 
 @inlined
-def _least_loose(best: float, loose: Names, loose_bound: Floats, pipe: Records, tally: Longs) -> int:
-    """The loose link with the lowest level up to a given one, or -1."""
-    while True:
-        found, least = -1, best
-        for i in range(tally[LOOSE]):
-            if loose_bound[i] <= least:
-                found, least = i, loose_bound[i]
-        if found < 0:
-            return -1
-        link = int(loose[found])
-        if not _is_loose(link, pipe):
-            pipe[link].mark = 0.0
-            tally[LOOSE] -= 1
-            last = tally[LOOSE]
-            if found < last:
-                loose[found], loose_bound[found] = loose[last], loose_bound[last]
-                pipe[loose[found]].mark = found + 1
-            continue
-        level = bound(link, pipe)
-        if level <= least * (1.0 + _SAME):
-            return link
-        loose_bound[found] = level
-
-
-@inner
-def _first_stop(route: int, hop: Longs, links: Names, pipe: Records) -> tuple[int, float]:
-    """The link of a route that may stop an open flow first, and at what level."""
-    found, best = -1, np.inf
-    for x in range(hop[route], hop[route + 1]):
-        link = links[x]
-        level = bound(link, pipe)
-        if level < best:
-            found, best = link, level
-    return found, best
-
-
-@inlined
-def _settle(s: State, link: int, best: float) -> bool:
-    """Do what a link does if it does it at the level ``best``; else note at which. False: too many flows."""
-    pipe, seat, size, seats, flow = s.pipe, s.seat, s.size, s.seats, s.flow
-    first, last = seat[link], seat[link] + size[link, TAKEN]
-    fixed, held, sharing, fastest = 0.0, 0.0, 0.0, 0.0
-    for at in range(first, last):
-        slot = seats[at, 0]
-        had = flow[slot].rate
-        if had == OPEN:
-            sharing += seats[at, 1]
-        elif had != DEAD:
-            if flow[slot].holder == link:
-                held += seats[at, 1]
-            else:
-                fixed += had * seats[at, 1]
-                fastest = max(fastest, had)
-    room, level = pipe[link].capacity - fixed, pipe[link].level
-    sharing += held
-    pipe[link].slack = room - held * level
-    if sharing == 0 and room >= -_NOTHING * pipe[link].capacity:
-        return True
-    stop = room / sharing if sharing > 0 else 0.0
-    if held > 0 and stop > level * (1.0 + _SAME):
-        if level <= best * (1.0 + _SAME):
-            return _let_go(s, link, first, last, held)
-        stop = level
-    elif fastest > stop * (1.0 + _SAME):
-        stop = _water_level(link, first, last, room, sharing, stop, seats, flow)
-    if stop <= best * (1.0 + _SAME):
-        _stop(s, link, first, last, stop)
-        return True
-    if pipe[link].low == 0.0:
-        if s.tally[LOWS] == len(s.lows):
-            return False
-        s.lows[s.tally[LOWS]] = link
-        s.tally[LOWS] += 1
-    pipe[link].low = stop
-    return True
-
-
-@inlined
-def _water_level(
-    link: int, first: int, last: int, room: float, sharing: float, level: float,
-    seats: Names, flow: Records,
+def _full_at(
+    link: Name, count: int, fixed: float, fastest: float, held: float, rates: Floats, pipe: Records,
+    seats: Records,
 ) -> float:  # fmt: skip
-    """At which a link is full if flows that are faster are stopped too: from a level below it, upwards."""
-    faster = np.inf  # ever fewer, or rounding that turns the level down a little would go to and fro
-    while True:
-        more, extra = 0.0, 0.0
-        for at in range(first, last):
-            slot = seats[at, 0]
-            if flow[slot].rate > level * (1.0 + _SAME) and flow[slot].holder != link:
-                more += seats[at, 1]
-                extra += flow[slot].rate * seats[at, 1]
-        if more >= faster or more + sharing == 0:
-            return level
-        faster = more
-        level = (room + extra) / (sharing + more)
+    """The level at which a link is full, if flows that are faster are slowed down to it.
+
+    Args:
+        link: Over which flows go.
+        count: How many.
+        fixed: What those carry that it does not hold; the fastest of them.
+        fastest: Of these.
+        held: Crossings by those that it holds.
+        rates: Of all, infinite if it holds them.
+        pipe: As in the state.
+        seats: As in the state.
+    """
+    capacity, first = pipe[link].capacity, pipe[link].seat
+    level = (capacity - fixed) / held
+    if held == 0.0 or level < fastest:
+        level = capacity / pipe[link].crowd
+        while True:
+            slow, faster = 0.0, 0.0
+            for i in range(count):
+                times, rate = float(seats[np.uint32(first + i)].times), rates[i]
+                is_slow = rate <= level
+                slow += rate * times if is_slow else 0.0
+                faster += 0.0 if is_slow else times
+            more = (capacity - slow) / faster
+            if faster == 0.0 or not more > level * (1.0 + _SAME):
+                break
+            level = more
+    return float(level)
 
 
 @inlined
-def _let_go(s: State, link: int, first: int, last: int, held: float) -> bool:
-    """The flows that a link holds are open."""
-    hop, links, times, pipe, seats = s.hop, s.link, s.times, s.pipe, s.seats
-    flow, tally, now = s.flow, s.tally, s.clock[0]
-    if tally[FEW] + held > MOST:
-        return False
-    for at in range(first, last):
-        slot = seats[at, 0]
-        had = flow[slot].rate
-        if had < 0.0 or flow[slot].holder != link:
-            continue
-        flow[slot].rest = max(flow[slot].rest - had * (now - flow[slot].since), 0.0)
-        flow[slot].since = now
-        flow[slot].rate = OPEN
-        flow[slot].holder = -1
-        route = int(flow[slot].route)
-        for x in range(hop[route], hop[route + 1]):
-            at_link, many = links[x], times[x]
-            pipe[at_link].slack += had * many
-            pipe[at_link].low = 0.0
-            pipe[at_link].users += many
-        s.few[tally[FEW]] = slot
-        tally[FEW] += 1
-    pipe[link].held = 0
-    for i in range(tally[FEW]):
-        s.few_link[i], s.few_bound[i] = _first_stop(int(flow[s.few[i]].route), hop, links, pipe)
-    return True
+def _rise(
+    s: State, link: Name, count: int, many: int, fixed: float, fastest: float, held: float, level: float
+) -> tuple[float, float]:
+    """Let those flows go that other links stop below the level to which a link lets its flows rise.
+
+    Returns:
+        That level, higher as it is now; infinity if no flow is left and there is room. What the others carry.
+    """
+    pipe, seats, rates, some, own, mine = s.pipe, s.seats, s.rates, s.some, s.own, s.mine
+    stop, stopper, first, found = s.stop, s.stopper, pipe[link].seat, False
+    for j in range(many):
+        stop[j], stopper[j] = _ceiling(s, some[own[j]], link, level * (1.0 - _SAME))
+        found |= stopper[j] >= 0
+    if not found:
+        return level, fixed
+    while found:
+        found = False
+        for j in range(many):
+            i = own[j]
+            if rates[i] == np.inf and stop[j] < level * (1.0 - _SAME):
+                times = float(seats[np.uint32(first + i)].times)
+                rates[i] = stop[j]
+                fixed += stop[j] * times
+                fastest = max(fastest, stop[j])
+                held -= times
+                found = True
+        if found:
+            if held == 0.0 and fixed <= pipe[link].capacity + pipe[link].nothing:
+                level, found = np.inf, False
+            else:
+                level = _full_at(link, count, fixed, fastest, held, rates, pipe, seats)
+    most = level * (1.0 + _SAME)
+    for j in range(many):
+        if rates[own[j]] <= most and rates[own[j]] < np.inf:
+            at = np.uint32(stopper[j])
+            other = mine[at].link
+            pipe[other].level = pipe[other].level if pipe[other].held > 0.0 else stop[j]
+            _move(s, some[own[j]], stop[j], other, float(mine[at].times), link)
+    return level, fixed
 
 
 @inlined
-def _stop(s: State, link: int, first: int, last: int, level: float) -> None:
-    """A link holds its open flows, and those that are faster, at a level."""
-    flow, seats, pipe, tally = s.flow, s.seats, s.pipe, s.tally
-    few, few_link, few_bound, finish, now = s.few, s.few_link, s.few_bound, s.finish, s.clock[0]
-    pipe[link].level = level
-    for at in range(first, last):
-        slot = seats[at, 0]
-        had = flow[slot].rate
-        if had == OPEN:
-            i = 0
-            while few[i] != slot:
-                i += 1
-            tally[FEW] -= 1
-            j = tally[FEW]
-            few[i], few_link[i], few_bound[i] = few[j], few_link[j], few_bound[j]
-        elif had > level * (1.0 + _SAME) or (
-            flow[slot].holder == link and 0.0 <= had < level * (1.0 - _SAME)
-        ):
-            flow[slot].rest = max(flow[slot].rest - had * (now - flow[slot].since), 0.0)
-            flow[slot].since = now
-        else:
-            continue
-        _hold(slot, link, level, s.hop, s.link, s.times, pipe, flow, s.loose, s.loose_bound, tally)
-        end = now + flow[slot].rest / level
-        flow[slot].next = end
-        if s.ends_where[slot] < 0 or end < finish[slot]:
-            tally[ENDS] = heap.sooner(s.ends_heap, s.ends_where, finish, tally[ENDS], slot, end)
-    pipe[link].slack = 0.0
+def _ceiling(s: State, slot: Name, but: Name, limit: float) -> tuple[float, int]:
+    """The level at which a flow is stopped first if it is as fast as it can be, and the link; but one.
+
+    Returns:
+        Infinity and -1 if none does below a limit; else the place in ``mine``.
+    """
+    pipe, flow, mine, bounds = s.pipe, s.flow, s.mine, s.bounds
+    own, count, had = flow[slot].own, flow[slot].count, flow[slot].rate
+    at, best = -1, limit
+    for x in range(count):
+        place = np.uint32(own + x)
+        link, times = mine[place].link, float(mine[place].times)
+        held, level = pipe[link].held, pipe[link].level
+        bound = (pipe[link].slack + had * times + held * level) / (held + times)
+        bound = min(bound, level) if held > 0.0 else bound
+        bound = np.inf if link == but else bound
+        bounds[x] = bound
+        at = x if bound < best else at
+        best = min(bound, best)
+    last = -1
+    while at >= 0 and at != last:
+        link = mine[np.uint32(own + at)].link
+        if pipe[link].taken > WIDE:
+            note(link, True, pipe, s.loose, s.tally)
+            break
+        level = _water(s, link, slot)
+        level = min(level, pipe[link].level) if pipe[link].held > 0.0 else level
+        if level <= best * (1.0 + _SAME):
+            break
+        bounds[at] = level
+        last = at
+        at, best = -1, limit
+        for x in range(count):
+            at = x if bounds[x] < best else at
+            best = min(bounds[x], best)
+    if at < 0:
+        return np.inf, -1
+    return best, own + at
 
 
 @inlined
-def _hold(
-    slot: int, link: int, level: float, hop: Longs, links: Names, times: Items, pipe: Records,
-    flow: Records, loose: Names, loose_bound: Floats, tally: Longs,
-) -> None:  # fmt: skip
-    """A flow has a new rate and a new holder; links that this leaves with room or too full are noted."""
-    had, holder, route = flow[slot].rate, int(flow[slot].holder), int(flow[slot].route)
-    was_open = had == OPEN
-    change = -level if was_open else had - level
-    flow[slot].rate = level
-    flow[slot].holder = link
-    for x in range(hop[route], hop[route + 1]):
-        at, many = links[x], times[x]
-        pipe[at].slack += change * many
-        pipe[at].users -= many if was_open else 0
-        pipe[at].held += (many if at == link else 0) - (many if at == holder else 0)
-        if at != link and _is_loose(at, pipe):
-            note(at, bound(at, pipe), pipe, loose, loose_bound, tally)
+def _water(s: State, link: Name, slot: Name) -> float:
+    """The level at which a link is full if it holds one more flow, and slows down those that are faster."""
+    seats, flow, pipe, rates = s.seats, s.flow, s.pipe, s.there
+    fixed, fastest, held = 0.0, 0.0, 0.0
+    count, first = pipe[link].taken, pipe[link].seat
+    s.tally[WORK] += count
+    for i in range(count):
+        at = np.uint32(first + i)
+        other, times = seats[at].slot, float(seats[at].times)
+        rate = flow[other].rate
+        is_free = (flow[other].holder == link) | (other == slot)
+        rates[i] = np.inf if is_free else rate
+        rate = 0.0 if is_free else rate
+        fixed += rate * times
+        fastest = max(fastest, rate)
+        held += times if is_free else 0.0
+    return _full_at(link, count, fixed, fastest, held, rates, pipe, seats)
+
+
+@inlined
+def _move(s: State, slot: Name, level: float, holder: Name, grip: float, but: Name) -> None:
+    """A flow has a new rate, and a link that holds it; links but one that this leaves wrong are noted."""
+    pipe, flow, mine, loose, tally = s.pipe, s.flow, s.mine, s.loose, s.tally
+    now, had, before = s.clock[0], flow[slot].rate, np.uint32(flow[slot].holder)
+    flow[slot].rest = max(flow[slot].rest - had * (now - flow[slot].since), 0.0)
+    pipe[before].held -= flow[slot].grip
+    pipe[holder].held += grip
+    flow[slot].since, flow[slot].rate = now, level
+    flow[slot].holder, flow[slot].grip = holder, grip
+    s.free[tally[MOVED]] = slot
+    tally[MOVED] += 1 - flow[slot].moved
+    flow[slot].moved = 1
+    own, listed, more = flow[slot].own, tally[LOOSE], level - had
+    for x in range(own, own + flow[slot].count):
+        at = np.uint32(x)
+        link, times = mine[at].link, float(mine[at].times)
+        room, nothing = pipe[link].slack - more * times, pipe[link].nothing
+        pipe[link].slack = room
+        is_wrong = (link != but) & ((room < -nothing) | ((room > nothing) & (pipe[link].held > 0.0)))
+        fresh = (1 - pipe[link].mark) & (1 if is_wrong else 0)
+        loose[listed] = link
+        pipe[link].mark |= fresh
+        listed += fresh
+    tally[LOOSE] = listed

@@ -11,27 +11,32 @@ Floats = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.int8]
 Names = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.void]
+Name = int | np.uint32  # of a link or a slot: unsigned, so that none is counted from the end of an array
 
-# Places in ``tally``: sizes of the heaps and lists, and counters.
-OPENS, ENDS, DUE, EVENTS, LEFT, WORK, FRESH, GONE, HOT, FREES, FLAT, SPARE, POOL, SHORT = range(14)
-FEW, LOOSE, LOWS, SKIP, PENALTY = range(14, 19)
-TALLY = 19
+# Places in ``tally``: sizes of the queues and lists, and counters.
+OPENS, DUE, EVENTS, LEFT, WORK, FRESH, GONE, HOT, FREES, SPARE, POOL, SHORT = range(12)
+MOVED, LOOSE, LATER, SKIP, PENALTY, PATIENCE = range(12, 18)
+TALLY = 18
 READY, START, END, BLAME = range(4)  # columns of ``moment``
-TAKEN, ROOM = range(2)  # of ``size``
 
+# A flow, a link and a crossing each stand whole in one line of cache, for all of it is looked at at once.
 FLOW = np.dtype(
     [
-        *((name, np.float64) for name in ("rate", "rest", "since", "next")),
-        *((name, np.int32) for name in ("send", "route", "holder", "seats")),
+        *((name, np.float64) for name in ("rate", "rest", "since", "grip")),
+        *((name, np.int32) for name in ("send", "route", "holder", "seats", "own", "count", "moved", "_")),
     ]
 )
 PIPE = np.dtype(
     [
-        *((name, np.float64) for name in ("slack", "level", "capacity", "low", "users", "held", "crowd")),
-        ("mark", np.int64),
+        *((name, np.float64) for name in ("slack", "level", "capacity", "nothing", "held")),
+        *((name, np.int32) for name in ("crowd", "seat", "taken", "room")),
+        *((name, np.int16) for name in ("on", "mark", "late", "_")),
     ]
 )
-OPEN, DEAD = -1.0, -2.0  # rates of a flow whose rate is being found, and of one that is over
+CROSSING = np.dtype([("link", np.uint32), ("times", np.float32)])
+SEAT = np.dtype([("slot", np.uint32), ("times", np.float32)])
+OPEN, DEAD = -1.0, 0.0  # rates of a flow whose rate is being found, and of one that is over
+NOTHING = 1e-12  # part of a capacity that is no room: what sums of rates lose, and far less than 1e-9
 
 
 class State(NamedTuple):
@@ -45,7 +50,7 @@ class State(NamedTuple):
     routes, f slots. A slot is used again when its flow is over and no link lists it any more.
 
     Attributes:
-        hop: ``int64[r + 1]``: route i crosses ``link[hop[i]:hop[i + 1]]``, each ``times`` times.
+        hop: ``int64[r + 1]``: route i crosses ``crossing[hop[i]:hop[i + 1]]``, each link so many times.
         first: ``int64[pairs + 1]``: a send from pair i is one piece on each route ``first[i]`` to
             ``first[i + 1] - 1``.
         weight, lag: ``float64[r]``: part of the bytes, and latency.
@@ -58,29 +63,32 @@ class State(NamedTuple):
         pieces: ``int32[s]``: those still to arrive.
         opens_time, opens: Queue of pieces that are ready: first byte; send and route.
         due_time, due: Queue of sends that are being reduced.
-        flow: ``FLOW[f]``: rate, or OPEN or DEAD; bytes left at ``since``; when it will have ended; send,
-            route, the link that holds the flow at its rate, and links that list it.
-        finish: ``float64[f]``: no later than when each will have ended, and just that at the top of the heap:
-            most ends are put off many times before they come there.
+        flow: ``FLOW[f]``: rate, or OPEN or DEAD; bytes left at ``since``; send, route; the link that holds
+            the flow at its rate, and how often it is crossed; links that list the flow; the links that it
+            lists, of its route those that are watched, are ``mine[own:own + count]``; whether it is among
+            those that have moved.
+        mine: ``wide`` crossings for each slot; or ``crossing``, where all links are watched.
+        turn, turned: See `watched`; flows that take each turn.
+        ends, storeys: When each flow ends, and a tree of these times: see `soonest`.
         spare: Slots that are not used.
-        pipe: ``PIPE[m]``: what the flows over a link leave of its capacity, all but those that are OPEN; the
-            level at which it holds flows; a level below which it does nothing in this event, or 0; crossings
-            by OPEN flows, by flows that it holds, by all; its place in ``loose`` from 1 on.
-        seat: ``int64[m]``: the flows over link l are in ``seats[seat[l]:seat[l] + size[l, TAKEN]]``, with how
-            often they cross it; ``size[l, ROOM]`` would fit.
+        pipe: ``PIPE[m + 1]``: what the flows over a link leave of its capacity, all but those that are OPEN;
+            the level at which it holds flows; what of its capacity is no room; crossings by flows that it
+            holds, by all; the flows over it are in ``seats[seat:seat + taken]``, and ``room`` would fit;
+            whether it is watched (of one that is not, ``slack`` and ``level`` are not kept), is in ``loose``,
+            in ``later``. The last is none, and holds the flows that no other does.
         fresh, gone: Slots of flows that began, routes of those that ended in this event.
-        free: Slots whose rates are being found; ``hot`` and ``is_hot``, ``share``: links of a whole filling.
-        few, few_link, few_bound: Slots that are OPEN in a local filling, the link that may stop each first,
-            and a level below which none does.
-        loose, loose_bound: Links without OPEN flows that may hold flows too low or carry too much, and a
-            level below which they do not.
-        lows: Links with a ``low``.
+        free: Slots whose rates are being found, or have moved; ``hot``, ``is_hot``, ``users``, ``share``:
+            links of a whole filling.
+        loose: Links that may hold flows too low or carry too much.
+        later: Links that `watched` will look at again when this event has its rates.
+        some, rates, own, stop, stopper: Of the flows over a link that `local` puts right: slot, rate; places
+            of those that it holds, at what level each is stopped, and by which link in ``mine``.
+        there, bounds: Rates of flows over a link of one of these, and at what its links would stop it.
         tally, clock: Counters by the names above; now, and the lowest level at which something changed.
     """
 
     hop: Longs
-    link: Names
-    times: Items
+    crossing: Records
     first: Longs
     weight: Floats
     lag: Floats
@@ -100,28 +108,33 @@ class State(NamedTuple):
     due_time: Floats
     due: Items
     flow: Records
-    finish: Floats
+    mine: Records
+    wide: int
+    turn: Names
+    turned: Items
+    ends: Floats
+    storeys: Longs
     spare: Items
-    ends_heap: Items
-    ends_where: Items
     pipe: Records
-    seat: Longs
-    size: Items
-    seats: Names
+    seats: Records
     fresh: Items
     gone: Items
     free: Items
     hot: Names
     is_hot: Marks
+    users: Floats
     share: Floats
     links_heap: Items
     links_where: Items
-    few: Items
-    few_link: Names
-    few_bound: Floats
     loose: Names
-    loose_bound: Floats
-    lows: Names
+    later: Names
+    some: Names
+    rates: Floats
+    own: Names
+    stop: Floats
+    stopper: Longs
+    there: Floats
+    bounds: Floats
     stack: Longs
     tally: Longs
     clock: Floats

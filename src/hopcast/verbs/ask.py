@@ -11,6 +11,7 @@ from hopcast.ir import algebra, hubs, sharding
 from hopcast.ir import mesh as meshes
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import NAMES, ROOTED, per_rank_size
+from hopcast.ir.files import read_text
 from hopcast.ir.group import Group, Hint
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
@@ -116,7 +117,8 @@ def _chips_in(path: str) -> list[int]:
     if not Path(path).is_file():
         right = "write row, jax, axes as z,y,x or a file of chip numbers in rank order"
         raise InputError(f"--order {path!r}: there is no such file; {right}")
-    words = Path(path).read_text(encoding="utf-8").replace(",", " ").split()
+    lines = read_text(path, "it lists chip numbers in rank order").splitlines()
+    words = " ".join(line.partition("#")[0] for line in lines).replace(",", " ").split()
     if not all(w.isdecimal() for w in words):
         bad = next(w for w in words if not w.isdecimal())
         raise InputError(
@@ -173,8 +175,8 @@ def question(
     if (name == "all_to_all_v") != (matrix is not None):
         right = "it is of all_to_all_v" if matrix is not None else "with equal messages it is all_to_all"
         raise InputError(
-            f"{name}: --matrix FILE or --moe tokens=... of predict, simulate, check, draw and explore says who "
-            f"sends what; {right}"
+            f"{name}: --matrix FILE or --moe tokens=... of predict, simulate, check, draw and explore "
+            f"says who sends what; {right}"
         )
     if per_rank and matrix is not None:
         raise InputError("--per-rank: a traffic matrix says what each rank sends; leave --per-rank off")

@@ -83,7 +83,7 @@ def draw(
         InputError: for what cannot be read or is too large to be drawn.
     """
     if cluster is None and isinstance(what, Schedule):
-        return Drawing(lambda: schedule_text(what, steps=steps), lambda: schedule_svg(what, steps=steps))
+        return _in_steps(what, None, steps)
     if cluster is None:
         assert not isinstance(what, Schedule)
         if isinstance(what, str) and (is_schedule(what) or is_collective(what)):
@@ -115,9 +115,12 @@ def draw(
     made = scheduled(q, algorithm)
     if trees:
         return views.trees(made, where.cluster)
+    return _in_steps(made, where.cluster, steps)
+
+
+def _in_steps(made: Schedule, where: Cluster | None, steps: Sequence[int] | None) -> Drawing:
     return Drawing(
-        lambda: schedule_text(made, where.cluster, steps=steps),
-        lambda: schedule_svg(made, where.cluster, steps=steps),
+        lambda: schedule_text(made, where, steps=steps), lambda: schedule_svg(made, where, steps=steps)
     )
 
 

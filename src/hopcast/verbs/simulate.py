@@ -86,23 +86,11 @@ def simulate(
     )
     there = _uneven.background(ask.cluster_of(cluster, slow, dead), background)
     sent = _traffic.asked(matrix, moe, size, there, over, mesh, order)
+    faults = [w for key, many in (("--slow", slow), ("--dead", dead)) for one in many for w in (key, one)]
     q, where = ask.question(
-        collective,
-        there,
-        size=sent.some(),
-        over=over,
-        mesh=mesh,
-        order=order,
-        root=root,
-        shift=shift,
-        seed=seed,
-        per_rank=per_rank,
-        matrix=sent.matrix,
-        words=[
-            *(w for key, many in (("--slow", slow), ("--dead", dead)) for one in many for w in (key, one)),
-            *sent.words,
-        ],
-    )
+        collective, there, size=sent.some(), over=over, mesh=mesh, order=order, root=root, shift=shift,
+        seed=seed, per_rank=per_rank, matrix=sent.matrix, words=[*faults, *sent.words],
+    )  # fmt: skip
     uneven = _uneven.noise(there.topology, jitter, straggler, seed)
     runs = _uneven.samples(samples, uneven)
     a = answer(replace(q, progress=progress, shortcut=shortcut, detail=True), algorithm, "flows")

@@ -28,7 +28,7 @@ def draw_ring(numbers: Numbers) -> Picture:
         canvas.panel(Box(left, 0, left + 384, 340), title, under)
         boxes = node(canvas, left + 192, 196, 112, [f"GPU {g}" for g in range(n)], "NVSwitch")
         place = [boxes[g] for g in ranks]
-        chords(canvas, place, pairs_of(t.schedule, 0), width=2.4, coloured=False)
+        chords(canvas, place, pairs_of(t.schedule, 0), width=2.4)
     step = t.formula / t.schedule.step_count
     caption = (
         "Each step moves D/N out of every GPU and into every GPU at full port rate: T_step = D/(N W) = "
@@ -60,7 +60,7 @@ def draw_exchange(numbers: Numbers) -> Picture:
             f"GPU i to GPU i + {ahead}, D/{n * n} each",
         )
         boxes = node(canvas, left + wide / 2, top + 138, 78, [str(g) for g in range(n)])
-        chords(canvas, boxes, pairs, width=1.6, coloured=False)
+        chords(canvas, boxes, pairs, width=1.6)
         rows = t.schedule.make(step)
         mine = [int(origin[c]) for c, d in zip(rows.chunk, rows.dst, strict=True) if d == 0 and goal[c] == 0]
         have.update(mine)
@@ -73,7 +73,7 @@ def draw_exchange(numbers: Numbers) -> Picture:
     caption = (
         "In step s GPU i sends to GPU i + s + 1 what is meant for it, so every port carries "
         f"{fraction(share)} of D in and out in every step. T = D (N-1)/(N^2 W), about D/(N W): {t.words}. "
-        "The row of cells is what GPU 0 has received."
+        "The row of cells is what GPU 0 has received, a colour for each GPU."
     )
     title = f"All-to-all of {n} GPUs over an NVSwitch"
     svg = canvas.finish(title, f"{n} GPUs, {n * n} messages, {t.schedule.step_count} steps", [caption])
@@ -99,7 +99,7 @@ def draw_sharp(numbers: Numbers) -> Picture:
         Box(0, 0, 300, 330), "without: a ring", f"each GPU sends 2 (N-1)/N = {fraction(2 * (n - 1) / n)} of D"
     )
     boxes = node(canvas, 150, 192, 102, [str(g) for g in range(n)])
-    chords(canvas, boxes, pairs_of(ring.schedule, 0), width=2.6, coloured=False)
+    chords(canvas, boxes, pairs_of(ring.schedule, 0), width=2.6)
     canvas.text(150, 189, "every GPU adds", size=10)
     canvas.text(150, 204, "and passes on", size=10)
     for k, (title, under, up) in enumerate(
