@@ -219,6 +219,16 @@ AnySizeOption = Annotated[
 AnyMessageOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Bytes of the message.")]
 
 
+def has_size(size: str | None, matrix: str | None, moe: str | None) -> None:
+    """A size, or a matrix that has its own.
+
+    Raises:
+        UsageError: if there is neither.
+    """
+    if size is None and matrix is None and moe is None:
+        raise UsageError("--size is missing")
+
+
 def one_cluster(positional: str | None, on: str | None, nodes: str | None = None) -> str:
     """The cluster, wherever it was given, with the nodes of a file if there is one.
 

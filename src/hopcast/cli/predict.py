@@ -50,6 +50,7 @@ def command(
     from hopcast.cli import _output, _progress
     from hopcast.verbs.predict import predict
 
+    o.has_size(size, matrix, moe)
     with _progress.Progress() as progress:
         result = predict(
             collective,

@@ -55,31 +55,15 @@ def command(
 
     if out and not out.endswith(".json"):
         raise ValueError(f"-o {out!r}: a trace is written as .json; the table goes to stdout")
+    o.has_size(size, matrix, moe)
     with _progress.Progress() as progress:
         result = simulate(
-            collective,
-            o.one_cluster(cluster, on, nodes),
-            size=size,
-            over=over,
-            mesh=mesh,
-            order=order,
-            algorithm=algorithm,
-            per_rank=per_rank,
-            root=root,
-            shift=shift,
-            seed=seed,
-            slow=slow or [],
-            dead=dead or [],
-            matrix=matrix,
-            moe=moe,
-            jitter=jitter,
-            samples=samples,
-            straggler=straggler or [],
-            background=background or [],
-            shortcut=not no_shortcut,
-            every=bool(out),
-            progress=progress,
-        )
+            collective, o.one_cluster(cluster, on, nodes), size=size, over=over, mesh=mesh, order=order,
+            algorithm=algorithm, per_rank=per_rank, root=root, shift=shift, seed=seed, slow=slow or [],
+            dead=dead or [], matrix=matrix, moe=moe, jitter=jitter, samples=samples,
+            straggler=straggler or [], background=background or [], shortcut=not no_shortcut,
+            every=bool(out), progress=progress,
+        )  # fmt: skip
     if out:
         _output.write(out, trace(result.detail))
     _output.show(result, format, context.obj)
