@@ -232,8 +232,10 @@ def test_a_slow_link_is_used_for_what_it_carries():
     whole = cluster("mesh:4x4,bandwidth=45GB/s,latency=0")
     where = slowed(whole, [int(whole.topology.port[5, 0, 0])], 0.5)
     mine = everyone(where)
-    assert FOREST.unasked("all_gather", everyone(whole), Hint(GIB)) is not None
-    assert FOREST.unasked("all_gather", mine, Hint(GIB)) is None
+    for name in ("torus:4x4", "mesh:5x5"):  # as good as others, or too many for the little that it gains
+        assert FOREST.unasked("all_gather", everyone(cluster(name)), Hint(GIB)) is not None
+    for few in (everyone(whole), mine):
+        assert FOREST.unasked("all_gather", few, Hint(GIB)) is None
     schedule = laid("all_gather", where, mine)
     check(schedule)
     least = GIB / best_rate(where.topology, np.arange(16)).algbw

@@ -73,6 +73,7 @@ MOST_TREES, MOST_SENDS = 1_024, 5_000_000  # that may be asked for
 _TRIED_SENDS, _NAMED_SENDS = 100_000, 3_000_000  # of packed trees that others try, and that are named
 _RELAYED_SENDS = 300_000  # of packed trees whose sends name switches, which are deeper
 _PACKINGS, _FEW_EDGES = 8, 8_000  # packings tried, and edges of all of them together
+_FEW_ALIKE = 16  # ranks up to which its rounds, a few percent shorter at middle sizes, cost half a second
 _LEAST = 0.9  # of the optimum, unless asked; a machine's routes do not allow every way over switches
 _COUNTS = 1, 0  # packed trees of each rank that are tried; 0: as many as reach the optimum
 # Kinds of trees of each rank up to which pairs of ranks have lanes of their own. More of them get in each
@@ -159,7 +160,9 @@ def unasked(collective: str, group: Group, hint: Hint) -> str | None:
         return _packed_scatter.unasked(collective, group, hint)
     if group.ranks > MOST_UNASKED:
         return f"it takes seconds beyond {MOST_UNASKED} ranks"
-    if not group.switched and group.uniform_rates and len(set(group.bandwidth)) == 1:
+    alike = not group.switched and group.uniform_rates and len(set(group.bandwidth)) == 1
+    closed = all(a.wraps or a.length <= 2 for a in group.axes)
+    if alike and (closed or group.ranks > _FEW_ALIKE):
         return "all its links go from rank to rank at one rate, where synthesized takes no longer"
     return None
 
