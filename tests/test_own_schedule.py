@@ -115,7 +115,6 @@ def test_output_goes_to_what_a_link_names(tmp_path: Path) -> None:
         ("all_reduce", "dgx-h100", "nvls", "dgx-h100,nvls=off"),
         ("all_gather", "dgx-h100", "nvls", "dgx-a100"),
         ("all_reduce", "dgx-h100:2", "sharp", "dgx-h100:2,sharp=off"),
-        ("all_reduce", "switch:8,sharp=on", "nvls", "switch:8"),
     ],
 )
 def test_a_switch_adds_only_where_it_can(collective: str, on: str, algorithm: str, elsewhere: str) -> None:

@@ -96,12 +96,22 @@ class Answer:
         return self.bound.seconds / self.time if self.time > 0 else 1.0
 
     @property
+    def waits(self) -> float:
+        """Latency on the critical path, seconds, also where the busiest link works meanwhile."""
+        return self.latency if self.flows is None else self.flows.critical_latency()
+
+    @property
+    def is_latency_bound(self) -> bool:
+        """Whether it takes longer than the bytes."""
+        return self.waits > self.bandwidth
+
+    @property
     def bottleneck(self) -> str:
         """What the time goes to, in words."""
         if self.time == 0:
             return "none"
-        if self.latency > self.bandwidth:
-            return f"latency: {self.latency / self.time:.0%} of the time"
+        if self.is_latency_bound:
+            return f"latency: {self.waits / self.time:.0%} of the time"
         load, topology = self.load, self.question.cluster.topology
         if load is None or not load.any():
             return "bandwidth"
@@ -109,9 +119,8 @@ class Answer:
         hottest = np.flatnonzero(busy >= busy.max() * (1 - 1e-9))
         others = len(hottest) - 1
         more = f" and {others} more link{'s' * (others > 1)}" if others else ""
-        return (
-            f"link {topology.link_name(int(hottest[0]))}{more}: busy {busy.max() / self.time:.0%} of the time"
-        )
+        name, part = topology.link_name(int(hottest[0])), busy.max() / self.time
+        return f"link {name}{more}: busy {part:.0%} of the time"
 
     def row(self) -> dict[str, object]:
         """The row of `hopcast predict`, without findings."""

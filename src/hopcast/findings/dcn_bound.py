@@ -26,7 +26,7 @@ _PATIENT = 64  # chips up to which all algorithms are tried on fewer slices, in 
 def when(answer: Answer) -> str | None:
     """A collective over slices and inside them whose busiest PCIe link or NIC is busier than that of ICI."""
     q = answer.question
-    if not q.cluster.topology.is_slices or not q.group.levels or answer.latency > answer.bandwidth:
+    if not q.cluster.topology.is_slices or not q.group.levels or answer.is_latency_bound:
         return None
     outside, inside = busiest(answer)
     if outside <= inside:

@@ -17,7 +17,7 @@ _SUMS = ("reduce_scatter", "all_reduce", "reduce")
 def when(answer: Answer) -> str | None:
     """The size was given as an array of f32, and bytes outweigh latency."""
     q = answer.question
-    if not _WIDE.match(q.said) or answer.latency > answer.bandwidth:
+    if not _WIDE.match(q.said) or answer.is_latency_bound:
         return None
     time = answer.latency + answer.bandwidth / 2
     loss = "; sums in bf16 keep 8 bits, so look at the loss" if q.collective in _SUMS else ""

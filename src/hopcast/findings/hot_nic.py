@@ -25,7 +25,7 @@ def when(answer: Answer) -> str | None:
     q = answer.question
     if q.collective != "all_to_all_v" or q.schedule is not None or answer.load is None:
         return None
-    if not _fabric.is_pod(q.cluster) or answer.latency > answer.bandwidth or answer.algorithm == _BETTER:
+    if not _fabric.is_pod(q.cluster) or answer.is_latency_bound or answer.algorithm == _BETTER:
         return None
     name, most, mean = _hottest(answer)
     if most < _BINDS * answer.time or most < _UNEVEN * mean:

@@ -26,7 +26,7 @@ def when(answer: Answer) -> str | None:
     """It runs over some axes only, is not a matter of latency, and others may hold the same."""
     q = answer.question
     idle = _idle(answer)
-    if not idle or answer.latency > answer.bandwidth or _others_differ(q, idle):
+    if not idle or answer.is_latency_bound or _others_differ(q, idle):
         return None
     here = f"over {','.join(q.over)} alone it needs {show_seconds(answer.bound.seconds)}"
     if q.collective in _SUMS:

@@ -14,14 +14,15 @@ ABSENT = "predict all_gather v5e:4x4 --size 64MiB --over x"
 
 
 def when(answer: Answer) -> str | None:
-    """Latency is more than half of the time."""
-    if answer.time == 0 or answer.latency <= answer.bandwidth:
+    """Latency takes longer than the bytes on the busiest link."""
+    if answer.time == 0 or not answer.is_latency_bound:
         return None
     count = answer.schedule.step_count
-    cross = answer.question.size * answer.latency / answer.bandwidth if answer.bandwidth > 0 else float("inf")
+    bytes_take = answer.bandwidth
+    cross = answer.question.size * answer.waits / bytes_take if bytes_take > 0 else float("inf")
     return (
-        f"latency is {answer.latency / answer.time:.0%} of the time "
-        f"({show_seconds(answer.latency)} in {count} step{'s' * (count > 1)}){_per_step(answer)}; "
+        f"latency is {answer.waits / answer.time:.0%} of the time "
+        f"({show_seconds(answer.waits)} in {count} step{'s' * (count > 1)}){_per_step(answer)}; "
         f"bytes outweigh it from about {show_size(float(f'{cross:.2g}'))} on"
     )
 
@@ -34,7 +35,7 @@ def _per_step(answer: Answer) -> str:
     used = np.flatnonzero(load)
     link = used[(load[used] / topology.bandwidth[used]).argmax()]
     steps = answer.schedule.step_count
-    wait, rate = answer.latency / steps, float(topology.bandwidth[link])
+    wait, rate = answer.waits / steps, float(topology.bandwidth[link])
     return (
         f": the busiest link carries {_round(load[link] / steps)} a step, and {_round(wait * rate)} would go "
         f"over it in the {show_seconds(wait)} that a step waits ({show_rate(rate)})"

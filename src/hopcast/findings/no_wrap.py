@@ -23,7 +23,7 @@ def when(answer: Answer) -> str | None:
     axes = q.physical_axes
     if q.cluster.library != "xla" or axes is None or q.group.ranks == 1:
         return None
-    if answer.latency > answer.bandwidth:
+    if answer.is_latency_bound:
         return None  # a larger slice is further across, whatever wraps
     open_axes = [q.cluster.topology.axes[a] for a in axes]
     open_axes = [a for a in open_axes if a.length > 2 and not a.wraps and not a.switched]

@@ -22,7 +22,7 @@ _LEVELS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all", *ROOTED)
 def when(answer: Answer) -> str | None:
     """Bytes outweigh latency, and at most half of the NICs carry data, or the nodes have fewer than usual."""
     cluster, load = answer.question.cluster, answer.load
-    if load is None or answer.latency > answer.bandwidth or not _fabric.is_pod(cluster):
+    if load is None or answer.is_latency_bound or not _fabric.is_pod(cluster):
         return None
     rate = cluster.topology.bandwidth[_fabric.nics(cluster.topology)]
     used, have = _used(answer)

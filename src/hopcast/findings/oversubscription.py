@@ -16,7 +16,7 @@ ABSENT = "predict all_to_all dgx-h100:4,oversubscription=2 --size 1GiB --algorit
 def when(answer: Answer) -> str | None:
     """The busiest link above the leaves takes longer for its bytes than the busiest NIC."""
     cluster = answer.question.cluster
-    if answer.load is None or answer.latency > answer.bandwidth or not _fabric.is_pod(cluster):
+    if answer.load is None or answer.is_latency_bound or not _fabric.is_pod(cluster):
         return None
     topology = cluster.topology
     ratio = _ratio(answer)

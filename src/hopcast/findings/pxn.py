@@ -20,7 +20,7 @@ _WORTH = 0.98  # said if at most this part of the time is left
 
 def when(answer: Answer) -> str | None:
     """Messages of all pairs over nodes, whose links above the leaves are busier than its NICs."""
-    if answer.question.collective not in PAIRS or answer.load is None or answer.latency > answer.bandwidth:
+    if answer.question.collective not in PAIRS or answer.load is None or answer.is_latency_bound:
         return None
     if not _fabric.is_pod(answer.question.cluster) or answer.algorithm.startswith("pxn"):
         return None

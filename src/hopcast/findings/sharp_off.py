@@ -28,7 +28,7 @@ def when(answer: Answer) -> str | None:
         not asked
         or q.group.levels[0].ranks < _NODES
         or answer.algorithm.split(",")[0] == "sharp"
-        or answer.latency > answer.bandwidth
+        or answer.is_latency_bound
     ):
         return None
     why_not = algorithms.get("sharp").valid(q.collective, q.group, replace(q.hint, options={}))

@@ -21,7 +21,7 @@ def when(answer: Answer) -> str | None:
     """all_reduce in the switch of a node, where bytes outweigh latency."""
     q = answer.question
     by_switch = answer.algorithm.split(",")[0] in ("nvls", "sharp")
-    if q.collective != "all_reduce" or not by_switch or q.group.levels or answer.latency > answer.bandwidth:
+    if q.collective != "all_reduce" or not by_switch or q.group.levels or answer.is_latency_bound:
         return None
     n = q.group.ranks
     cost = algorithms.get("ring").cost(q.collective, q.group, Hint(q.size, q.hint.alpha))

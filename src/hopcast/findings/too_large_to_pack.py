@@ -14,7 +14,7 @@ def when(answer: Answer) -> str | None:
     q = answer.question
     if q.collective != "all_reduce" or answer.source != "best" or answer.efficiency >= _SHORT:
         return None
-    if answer.latency > answer.bandwidth or not tree_packing.is_too_large(q.group):
+    if answer.is_latency_bound or not tree_packing.is_too_large(q.group):
         return None
     return (
         f"{answer.efficiency:.0%} of the bound is reached: ranks with fewer links hold the others up. "

@@ -49,7 +49,7 @@ def _better(answer: Answer) -> tuple[str, float]:
     q = answer.question
     topology = q.cluster.topology
     whole = q.group.ranks == topology.chips > 1 and not topology.is_slices
-    if not whole or answer.latency > answer.bandwidth or topology.bandwidth.min() < topology.bandwidth.max():
+    if not whole or answer.is_latency_bound or topology.bandwidth.min() < topology.bandwidth.max():
         return "", 0.0
     words = q.cluster.name.split(",")
     twisted = "twisted" in words

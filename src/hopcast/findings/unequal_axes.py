@@ -16,7 +16,7 @@ def when(answer: Answer) -> str | None:
         not answer.algorithm.startswith("multi_axis")
         or len({(a.length, a.wraps) for a in q.group.axes}) == 1
         or answer.efficiency > 0.97
-        or answer.latency > answer.bandwidth
+        or answer.is_latency_bound
     ):
         return None
     axes = " x ".join(f"{a.length}{'' if a.wraps else ' open'}" for a in q.group.axes)
