@@ -122,6 +122,16 @@ def test_a_seed_gives_another_schedule_of_as_many_steps():
     assert first.step_count == other.step_count
 
 
+@pytest.mark.parametrize("n", [6, 600])
+def test_ranks_are_joined_if_each_reaches_all(n):
+    """Few are looked at link by link, many by a library."""
+    ring = np.stack([np.arange(n), np.roll(np.arange(n), -1)], 1)
+    line = ring[:-1]
+    assert _links.joined(ring, n)
+    assert not _links.joined(line, n)
+    assert _links.joined(np.concatenate([line, line[:, ::-1]]), n)
+
+
 def test_a_network_that_is_cut_in_two_is_refused():
     where = cluster("chain:4")
     topology = where.topology

@@ -5,6 +5,8 @@ import numpy as np
 from hopcast.ir.group import Group
 from hopcast.ir.topology import Bools, Floats, Ints
 
+_FEW = 512  # ranks among which a look from one to the next is quicker than loading a library
+
 
 def of(group: Group) -> Ints:
     """``int32[l, 2]``: src and dst of every live link between two ranks; no rows where they meet in switches.
@@ -73,6 +75,11 @@ def joined(links: Ints, ranks: int) -> bool:
     >>> joined(np.array([[0, 1], [1, 2]]), 3), joined(np.array([[0, 1], [1, 2], [2, 0]]), 3)
     (False, True)
     """
+    if ranks > _FEW:
+        from scipy.sparse import coo_array, csgraph  # loads in a tenth of a second
+
+        table = coo_array((np.ones(len(links), np.int8), (links[:, 0], links[:, 1])), (ranks, ranks))
+        return bool(csgraph.connected_components(table, connection="strong", return_labels=False) == 1)
     return all(bool(_reached(ends, ranks).all()) for ends in (links, links[:, ::-1]))
 
 

@@ -98,14 +98,14 @@ def _unfit(group: Group) -> str | None:
     if not len(links):
         return "it needs links from rank to rank, and these meet in switches; use ring"
     cables = np.array(_cables(links), np.int32).reshape(-1, 2)
-    if not _links.joined(np.concatenate([cables, cables[:, ::-1]]), group.ranks):
-        return "the cables between its ranks that are alive do not join all of them"
     degree = np.bincount(cables.ravel(), minlength=group.ranks)
     if group.ranks > 2 and np.all(degree == degree[0]):
         return (
             "all its ranks have as many links, so trees gain nothing over reduce_scatter with all_gather; "
             "use multi_axis or translated_tree"
         )
+    if not _links.joined(np.concatenate([cables, cables[:, ::-1]]), group.ranks):
+        return "the cables between its ranks that are alive do not join all of them"
     return None
 
 
