@@ -34,20 +34,6 @@ def of(group: Group) -> Ints:
     return np.concatenate(pairs).astype(np.int32) if pairs else np.zeros((0, 2), np.int32)
 
 
-def rate(group: Group) -> float:
-    """Of the fastest link along its axes, bytes/s; where they say nothing, of the fastest between two ranks.
-
-    They say nothing where links of an axis differ, and where ranks are in an order of the user's.
-    """
-    stated = max(group.bandwidth)
-    if stated or group.cluster is None:
-        return stated
-    topology = group.cluster.topology
-    inside = np.zeros(topology.vertices, bool)
-    inside[group.all_groups[0]] = True
-    return float(topology.bandwidth[inside[topology.src] & inside[topology.dst]].max(initial=0.0))
-
-
 def rates(group: Group) -> Floats:
     """``float64[l]``: bytes/s of each of these links, the least of all groups; of an axis where nobody said.
 

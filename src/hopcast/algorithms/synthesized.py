@@ -68,7 +68,7 @@ def _back(links: Ints) -> Ints:
 
 def _searched(group: Group, links: Ints, hint: Hint) -> Schedule:
     n = group.ranks
-    rate = _links.rate(group)
+    rate = float(_links.rates(group).max())
     whole = hint.size / (n * rate) if rate else 0.0
     asked = int(option(OPTIONS, hint, "pieces") or 0)
     key = np.ascontiguousarray(links, np.int32).tobytes()

@@ -3,7 +3,7 @@
 Switch j of a group of n ranks is local vertex n + j; `algebra.lay` puts it where ``Group.hubs`` says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from hopcast.names import InputError
 
 from .cluster import Cluster
 from .group import Group
-from .schedule import REDUCE, Schedule
+from .schedule import REDUCE, Schedule, Sends
 from .topology import Ints, Topology
 
 ABILITIES = ("nvls", "sharp")
@@ -33,13 +33,19 @@ def ability(cluster: Cluster, axis: int) -> str:
     return next((w for w in fits if any(k.startswith(f"{w}.") for k in cluster.figures)), "")
 
 
+def _unlike(schedule: Schedule) -> Iterator[tuple[int, Sends]]:
+    """Steps with their numbers, one of all that are alike."""
+    seen = set()
+    for i, rows in enumerate(schedule.steps()):
+        if schedule.key(i) not in seen:
+            seen.add(schedule.key(i))
+            yield i, rows
+
+
 def used(schedule: Schedule, chips: int, most: int) -> Ints | None:
     """The switches that send or receive by themselves; None where more than ``most`` sends would be read."""
-    found, seen, count = np.zeros(schedule.vertices, bool), set(), 0
-    for i, rows in enumerate(schedule.steps()):
-        if schedule.key(i) in seen:
-            continue
-        seen.add(schedule.key(i))
+    found, count = np.zeros(schedule.vertices, bool), 0
+    for _, rows in _unlike(schedule):
         count += len(rows)
         if count > most:
             return None
@@ -60,11 +66,8 @@ def refuse_unable(schedule: Schedule, cluster: Cluster) -> None:
 
     Cost: O(sends), of steps that differ.
     """
-    topology, seen = cluster.topology, set()
-    for i, rows in enumerate(schedule.steps()):
-        if schedule.key(i) in seen:
-            continue
-        seen.add(schedule.key(i))
+    topology = cluster.topology
+    for i, rows in _unlike(schedule):
         adds = rows.dst[(rows.op == REDUCE) & (rows.dst >= topology.chips)]
         out = rows.src >= topology.chips
         sent = np.stack([rows.src[out], rows.chunk[out]], 1)
