@@ -56,7 +56,13 @@ const act = {
     return { value: await page.evaluate(code) };
   },
   async hash({ hash }) {
-    await page.evaluate((h) => { location.hash = h; }, hash);
+    // A busy machine may draw two frames before the page hears of its new hash: wait until it has heard.
+    await page.evaluate((h) => new Promise((heard) => {
+      const before = location.hash;
+      window.addEventListener('hashchange', heard, { once: true });
+      location.hash = h;
+      if (location.hash === before) heard();
+    }), hash);
     await settled();
   },
   async keys({ keys }) {
