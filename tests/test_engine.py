@@ -22,7 +22,7 @@ from hopcast.ir import algebra
 from hopcast.ir.group import Hint
 from hopcast.simulate import engine, flows, folded, general, needed, reference
 from hopcast.simulate.fair import Incidence, fair_rates
-from hopcast.simulate.state import END, EVENTS, PATIENCE, SPARE
+from hopcast.simulate.state import EVENTS, PATIENCE, SPARE
 
 W, HOP, GIB = 45e9, 1e-6, 2**30
 
@@ -193,7 +193,7 @@ def test_a_search_that_is_given_up_leaves_the_whole_filling_the_same_rates(most)
     engine.begin(state)
     assert engine.run(state, 10**12, 0.0) == engine.OVER
     usual = general.run(whole)
-    np.testing.assert_allclose(state.moment[:, END], usual.end, rtol=1e-9)
+    np.testing.assert_allclose(state.sends["end"], usual.end, rtol=1e-9)
 
 
 def test_lists_that_are_full_are_made_longer_without_a_trace():

@@ -19,7 +19,7 @@ from hopcast.ir.collective import of
 from hopcast.ir.schedule import from_columns, sends
 from hopcast.names import InputError
 from hopcast.simulate import engine, flows, general, plain, reference
-from hopcast.simulate.state import END, EVENTS
+from hopcast.simulate.state import EVENTS
 from hopcast.topologies import ring as ring_topology
 
 GRIDS = ["4", "5w", "8w", "3x4", "3wx4", "4wx4w", "2x4", "3wx3wx4w", "switch:3", "switch:8"]
@@ -183,9 +183,9 @@ def test_ends_taken_together_never_make_flows_faster_than_their_links(seed):
     engine.begin(state)
     assert engine.run(state, 10**12, 0.03) == engine.OVER
     assert exact.events > 2 * state.tally[EVENTS]
-    assert state.moment[:, END].max() == pytest.approx(exact.seconds, rel=0.01)
-    assert state.moment[:, END].max() >= (whole.load() / whole.capacity).max()
-    assert np.all(state.pieces == 0)
+    assert state.sends["end"].max() == pytest.approx(exact.seconds, rel=0.01)
+    assert state.sends["end"].max() >= (whole.load() / whole.capacity).max()
+    assert np.all(state.sends["pieces"] == 0)
 
 
 def test_flows_that_cross_too_many_links_are_refused():

@@ -67,6 +67,7 @@ CORE = {"units", "names", "dtypes", "registry", "table", "ir", "interpret"}
 PLACES = {
     "scipy": {"graph", "topologies", "routing", "algorithms", "price", "simulate", "plan", "run", "compare"},
     "numba": {"simulate", "graph"},
+    "llvmlite": {"simulate"},  # an option of what numba compiles with; it comes with numba
     "typer": {"cli"},
     "rich": {"cli"},
     "starlette": {"serve"},

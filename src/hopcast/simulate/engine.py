@@ -9,9 +9,7 @@ import numpy as np
 from . import filling, heap, local, seats, soonest, watched
 from .compiled import inlined, inner, outer
 from .state import (
-    BLAME,
     DUE,
-    END,
     EVENTS,
     FRESH,
     GONE,
@@ -19,15 +17,14 @@ from .state import (
     OPEN,
     OPENS,
     PENALTY,
-    READY,
     SHORT,
     SKIP,
     SPARE,
-    START,
     WORK,
     Floats,
     Items,
     Longs,
+    Records,
     State,
 )
 
@@ -75,9 +72,9 @@ def run(s: State, budget: int, window: float) -> int:
 @outer
 def begin(s: State) -> None:
     """Make ready all sends that wait for nothing, at time 0."""
-    for send in range(len(s.moment)):
-        if s.pending[send] == 0:
-            _release(send, 0.0, s.places, s.way, s.first, s.lag, s.moment, s.opens_time, s.opens, s.tally)
+    for send in range(len(s.sends)):
+        if s.sends[send].pending == 0:
+            _release(send, 0.0, s.places, s.way, s.first, s.lag, s.sends, s.opens_time, s.opens, s.tally)
 
 
 @inlined
@@ -160,18 +157,19 @@ def _end(s: State, slot: int, now: float) -> None:
 @inlined
 def _arrive(s: State, send: int, now: float) -> None:
     """A piece of a send is there; the send too if it was the last."""
-    s.pieces[send] -= 1
-    if s.pieces[send] == 0:
+    sends, place = s.sends, np.uint32(send)
+    sends[place].pieces -= 1
+    if sends[place].pieces == 0:
         end = now + s.after[send // s.places]
-        s.moment[send, END] = end
+        sends[place].end = end
         s.tally[DUE] = heap.queue(s.due_time, s.due, s.tally[DUE], end, send, 0)
 
 
 @inlined
 def _receive(s: State, send: int, now: float) -> None:
     """A send has been received: count down what waits for it, through gates, and make ready what is free."""
-    arc, target, via, move, pending, stack = s.arc, s.target, s.via, s.move, s.pending, s.stack
-    places, sends = s.places, len(s.moment)
+    arc, target, via, move, gate, stack, sends = s.arc, s.target, s.via, s.move, s.gate, s.stack, s.sends
+    places, many = s.places, len(s.sends)
     s.tally[LEFT] -= 1
     stack[0] = send
     depth = 1
@@ -182,24 +180,26 @@ def _receive(s: State, send: int, now: float) -> None:
         place = node - kind * places
         for a in range(arc[kind], arc[kind + 1]):
             at = target[a] * places + move[via[a], place]
-            pending[at] -= 1
-            if pending[at] > 0:
-                continue
-            if at < sends:
-                s.moment[at, BLAME] = send
-                _release(at, now, places, s.way, s.first, s.lag, s.moment, s.opens_time, s.opens, s.tally)
+            if at < many:
+                one = np.uint32(at)
+                sends[one].pending -= 1
+                if sends[one].pending == 0:
+                    sends[one].blame = send
+                    _release(at, now, places, s.way, s.first, s.lag, sends, s.opens_time, s.opens, s.tally)
             else:
-                stack[depth] = at
-                depth += 1
+                gate[at - many] -= 1
+                if gate[at - many] == 0:
+                    stack[depth] = at
+                    depth += 1
 
 
 @inner
 def _release(
-    send: int, now: float, places: int, way: Longs, first: Longs, lag: Floats, moment: Floats,
+    send: int, now: float, places: int, way: Longs, first: Longs, lag: Floats, sends: Records,
     time: Floats, opens: Items, tally: Longs,
 ) -> None:  # fmt: skip
     """A send is ready: its pieces begin after their latency."""
-    moment[send, READY] = now
+    sends[np.uint32(send)].ready = now
     kind = send // places
     pair = way[kind] * places + send - kind * places
     for route in range(first[pair], first[pair + 1]):
@@ -209,7 +209,7 @@ def _release(
 @inlined
 def _enter(s: State, send: int, route: int, now: float) -> None:
     """First byte of a piece: it becomes a flow, with a seat on every link of its route."""
-    s.moment[send, START] = now
+    s.sends[np.uint32(send)].start = now
     volume = s.volume[send // s.places] * s.weight[route]
     if volume <= 0.0 or s.hop[route] == s.hop[route + 1]:
         _arrive(s, send, now)

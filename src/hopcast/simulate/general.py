@@ -14,10 +14,8 @@ from .needed import needed
 from .network import Longs, Problem
 from .ran import Ran
 from .state import (
-    BLAME,
     CROSSING,
     DUE,
-    END,
     EVENTS,
     FLOW,
     LEFT,
@@ -25,10 +23,9 @@ from .state import (
     PATIENCE,
     PIPE,
     POOL,
-    READY,
     SEAT,
+    SEND,
     SPARE,
-    START,
     TALLY,
     WORK,
     Items,
@@ -62,7 +59,7 @@ def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE,
     if exact < 0:
         huge = len(state.seats) > _HUGE or len(state.opens_time) > _MANY
         exact = _EXACT_HUGE if huge else _EXACT
-    sends = len(state.moment)
+    sends = len(state.sends)
     engine.begin(state)
     window, since = 0.0, (0, 0)
     while (ended := engine.run(state, slice, window)) != engine.OVER:
@@ -77,10 +74,11 @@ def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE,
         if progress is not None:
             progress(1.0 - int(state.tally[LEFT]) / sends)
     # Its pieces have arrived and its reducing is over.
-    left = state.pieces > 0
+    each = state.sends
+    left = each["pieces"] > 0
+    each["end"][left] = 0.0
     left[state.due[: state.tally[DUE], 0]] = True
-    ready, start, end = (np.ascontiguousarray(state.moment[:, c]) for c in (READY, START, END))
-    blame = state.moment[:, BLAME].astype(np.int64)
+    ready, start, end, blame = (each[name] for name in ("ready", "start", "end", "blame"))
     return Ran(ready, start, end, blame, left, int(state.tally[EVENTS]), window)
 
 
@@ -112,8 +110,8 @@ def state_of(problem: Problem) -> State:
 
     tally = np.zeros(TALLY, np.int64)
     tally[LEFT], tally[SPARE], tally[POOL], tally[PATIENCE] = sends, slots, room.sum(), MOST
-    moment = floats(sends, 4)
-    moment[:, BLAME] = -1.0
+    each = np.zeros(sends, SEND)
+    each["pending"], each["pieces"], each["blame"] = pending[:sends], many, -1
     turn, wide = watched.turns(paths.hop, paths.link, paths.times, slots), watched.wide(paths.hop)
     ends, storeys = soonest.tree(slots)
     crossing = np.empty(len(paths.link), CROSSING)
@@ -123,7 +121,7 @@ def state_of(problem: Problem) -> State:
         first=paths.first, weight=paths.weight, lag=paths.lag,
         places=places, way=folded.pair, volume=folded.volume, after=folded.after,
         arc=arcs.start, target=arcs.target, via=folded.via, move=folded.moves,
-        pending=pending, moment=moment, pieces=many.astype(np.int32),
+        gate=pending[sends:].copy(), sends=each,
         opens_time=np.empty(int(many.sum())), opens=np.empty((int(many.sum()), 2), np.int32),
         due_time=np.empty(sends), due=np.empty((sends, 2), np.int32),
         flow=_lines(slots, FLOW), mine=_mine(slots, wide) if len(turn) else crossing, wide=wide,

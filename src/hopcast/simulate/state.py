@@ -17,8 +17,16 @@ Name = int | np.uint32  # of a link or a slot: unsigned, so that none is counted
 OPENS, DUE, EVENTS, LEFT, WORK, FRESH, GONE, HOT, FREES, SPARE, POOL, SHORT = range(12)
 MOVED, LOOSE, LATER, SKIP, PENALTY, PATIENCE = range(12, 18)
 TALLY = 18
-READY, START, END, BLAME = range(4)  # columns of ``moment``
 
+# What is known of a send takes half a line of cache: what it waits for is of no interest once it is over.
+SEND = np.dtype(
+    {
+        "names": ["ready", "start", "end", "pending", "pieces", "blame"],
+        "formats": [np.float64, np.float64, np.float64, np.int32, np.int32, np.int32],
+        "offsets": [0, 8, 16, 16, 24, 28],
+        "itemsize": 32,
+    }
+)
 # A flow, a link and a crossing each stand whole in one line of cache, for all of it is looked at at once.
 FLOW = np.dtype(
     [
@@ -58,9 +66,9 @@ class State(NamedTuple):
         way, volume, after: ``[k]``: pair = way p + place; bytes; seconds of reducing.
         arc: ``int64[n + 1]``: kind i is waited for by kinds ``target[arc[i]:arc[i + 1]]`` at the place
             ``move[via[...], place]``.
-        pending: ``int32[n p]``: arcs that a node still waits for.
-        moment: ``float64[s, 4]``: when ready, first byte, received; the send it waited for last, or -1.
-        pieces: ``int32[s]``: those still to arrive.
+        sends: ``SEND[s]``: when ready, first byte, received; arcs that it still waits for; pieces still to
+            arrive; the send it waited for last, or -1.
+        gate: ``int32[n p - s]``: arcs that a gate still waits for.
         opens_time, opens: Queue of pieces that are ready: first byte; send and route.
         due_time, due: Queue of sends that are being reduced.
         flow: ``FLOW[f]``: rate, or OPEN or DEAD; bytes left at ``since``; send, route; the link that holds
@@ -100,9 +108,8 @@ class State(NamedTuple):
     target: Items
     via: Items
     move: Items
-    pending: Items
-    moment: Floats
-    pieces: Items
+    gate: Items
+    sends: Records
     opens_time: Floats
     opens: Items
     due_time: Floats
