@@ -11,7 +11,7 @@ from . import engine, seats, soonest, watched
 from .folded import Folded
 from .local import MOST, WIDE
 from .needed import needed
-from .network import Longs, Problem
+from .network import Longs, Paths, Problem
 from .ran import Ran
 from .state import (
     CROSSING,
@@ -87,14 +87,13 @@ def state_of(problem: Problem) -> State:
     folded = problem if isinstance(problem, Folded) else Folded.alone(problem)
     paths, those = needed(folded.paths, folded.capacity)
     arcs, places, links = folded.arcs, folded.places, len(those)
-    pending = np.repeat(arcs.pending, places)
     kinds = len(folded.volume)
     sends = kinds * places
-    pair = (folded.pair[:, None] * places + np.arange(places)).ravel()
-    many = np.diff(paths.first)[pair]
+    each = _each(folded, paths)
+    pieces = int(each["pieces"].sum())
     # At first there are slots for what waits for nothing, and seats for that on each link.
-    first = np.bincount(pair[pending[:sends] == 0], minlength=len(paths.first) - 1)
-    uses = np.repeat(first, np.diff(paths.first))
+    first = np.bincount(folded.pair[arcs.pending[:kinds] == 0], minlength=(len(paths.first) - 1) // places)
+    uses = np.repeat(np.repeat(first, places), np.diff(paths.first))
     slots = max(int(uses.sum()), 256)
     at_first = np.bincount(paths.link, np.repeat(uses, np.diff(paths.hop)), links).astype(np.int64)
     room = np.maximum(at_first, 4)
@@ -110,8 +109,6 @@ def state_of(problem: Problem) -> State:
 
     tally = np.zeros(TALLY, np.int64)
     tally[LEFT], tally[SPARE], tally[POOL], tally[PATIENCE] = sends, slots, room.sum(), MOST
-    each = np.zeros(sends, SEND)
-    each["pending"], each["pieces"], each["blame"] = pending[:sends], many, -1
     turn, wide = watched.turns(paths.hop, paths.link, paths.times, slots), watched.wide(paths.hop)
     ends, storeys = soonest.tree(slots)
     crossing = np.empty(len(paths.link), CROSSING)
@@ -121,8 +118,8 @@ def state_of(problem: Problem) -> State:
         first=paths.first, weight=paths.weight, lag=paths.lag,
         places=places, way=folded.pair, volume=folded.volume, after=folded.after,
         arc=arcs.start, target=arcs.target, via=folded.via, move=folded.moves,
-        gate=pending[sends:].copy(), sends=each,
-        opens_time=np.empty(int(many.sum())), opens=np.empty((int(many.sum()), 2), np.int32),
+        gate=np.repeat(arcs.pending[kinds:], places), sends=each,
+        opens_time=np.empty(pieces), opens=np.empty((pieces, 2), np.int32),
         due_time=np.empty(sends), due=np.empty((sends, 2), np.int32),
         flow=_lines(slots, FLOW), mine=_mine(slots, wide) if len(turn) else crossing, wide=wide,
         turn=turn, turned=items(int(turn.max(initial=0)) + 1), ends=ends, storeys=storeys,
@@ -134,9 +131,19 @@ def state_of(problem: Problem) -> State:
         loose=names(links + 1), later=names(links + 1),
         some=names(WIDE), rates=floats(WIDE), own=names(WIDE + 1), stop=floats(WIDE),
         stopper=np.zeros(WIDE, np.int64), there=floats(WIDE), bounds=floats(wide),
-        stack=np.zeros(max(len(pending) - sends, 0) + 1, np.int64),
+        stack=np.zeros(len(arcs.pending) * places - sends + 1, np.int64),
         tally=tally, clock=floats(2),
     )  # fmt: skip
+
+
+def _each(folded: Folded, paths: Paths) -> Records:
+    """All sends, before any is ready."""
+    places, arcs = folded.places, folded.arcs
+    each = np.zeros(len(folded.volume) * places, SEND)
+    table = each.reshape(-1, places)
+    table["pieces"] = np.diff(paths.first).astype(np.int32).reshape(-1, places)[folded.pair]
+    table["pending"], table["blame"] = arcs.pending[: len(table), None], -1
+    return each
 
 
 def _lines(many: int, kind: np.dtype[np.void]) -> Records:
