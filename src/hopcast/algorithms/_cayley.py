@@ -14,6 +14,8 @@ from hopcast.ir.lattice import Lattice
 from hopcast.ir.lattice import Longs as Longs
 from hopcast.ir.topology import Ints
 
+from . import _links
+
 
 class Torus(Lattice):
     """A torus whose axes all wrap (of length 2: are one cable), straight or twisted."""
@@ -77,7 +79,8 @@ def of(group: Group) -> Torus | str:
         return "links of its axes differ"
     straight = _torus(shape, False)
     if group.links is None or _has_links(straight, group.links):
-        return straight if group.uniform_rates else "its links differ in speed"
+        is_even = group.uniform_rates or np.ptp(_links.rates(group)) == 0
+        return straight if is_even else "its links differ in speed"
     if is_twistable(shape) and _has_links(_torus(shape, True), group.links):
         return _torus(shape, True)
     return "its links are not those of a torus (a link is dead, or ranks are no neighbours)"
