@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,3 +226,37 @@ def test_a_chip_is_a_sheet_of_figures_with_sources() -> None:
     assert by_key["ici.hop_bytes"]["all"] is None
     with pytest.raises(hc.InputError, match="no hardware in particular"):
         hc.chip("torus:4x4")
+
+
+GATHER = """# collective=all_gather ranks=4 chunks=4
+step,src,dst,chunk,count
+0,0,1,0,1
+0,1,0,1,1
+0,2,3,2,1
+0,3,2,3,1
+1,0,2,0,2
+1,1,3,0,2
+1,2,0,2,2
+1,3,1,2,2
+"""
+
+
+@pytest.mark.parametrize("named", [[], ["--algorithm", "best"], ["--algorithm", "auto"]])
+def test_slices_are_ranked_by_a_schedule_of_ones_own(named: list[str], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.csv"
+    plan.write_text(GATHER)
+    words = ("advise", str(plan), "--chips", "4", "--on", "v5e", "--on", "v5p", "--size", "1MiB", *named)
+    assert "over 4 chips, ranked by its time" in run(*words).out
+    rows = run(*words, "--format", "json").rows
+    assert [r["cluster"] for r in rows] == ["v5p:2x2x1", "v5e:2x2"]
+    assert {(r["algorithm"], r["price"]) for r in rows} == {("plan", "flows")}
+    for row in rows:
+        (there,) = hc.predict(str(plan), row["cluster"], size="1MiB").rows
+        assert row["time_us"] == pytest.approx(there["time_us"], rel=1e-12)
+
+
+def test_an_algorithm_beside_a_schedule_is_refused(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.csv"
+    plan.write_text(GATHER)
+    asked = ("advise", str(plan), "--chips", "4", "--on", "v5e", "--size", "1MiB", "--algorithm", "ring")
+    assert "--algorithm ring: a schedule is its own algorithm; leave it off" in run(*asked).err

@@ -142,7 +142,12 @@ def test_what_is_missing_is_said_with_an_example_of_the_same_kind(words: str, sa
 
 REFUSED = [
     ("draw pyramid --cut", "pyramid is a figure of the atlas and takes no --cut"),
+    ("draw pyramid --size 8M", "pyramid is a figure of the atlas and takes no --size"),
+    ("draw all_gather1 ring:8", "all_gather1 is a figure of the atlas and takes no cluster"),
+    ("draw pyramid v5", "no chip 'v5'; did you mean v5"),
+    ("draw pyramid h100", "h100: NVIDIA H100 SXM has no bandwidth hierarchy on record; take v5e or v5p"),
     ("draw pyrmid", "did you mean pyramid?"),
+    ("draw all_gathr1 ring:8", "no collective 'all_gathr1'; did you mean all_gather?"),
     ("draw all_gather v5e:4x4 --route 0,0 3,3", "hopcast draw v5e:4x4 --route 0,0 3,3"),
     ("draw all_gather ring:8 --cut --trees", "--cut and --trees: each is a picture of its own"),
     ("show dgx-h100:2,ecmp=hash", "did you mean routing=ecmp?"),
@@ -157,6 +162,18 @@ REFUSED = [
     ("reshard 'f32[i_x,j] -> f32[i,k]' v5e:4x4", "both sides must have the same dims in the same order"),
     ("reshard 'f32[i_x,j] -> bf16[i,j]' v5e:4x4", "changes f32 into bf16"),
     ("simulate all_gather ring:4 --size 1M -o t.xyz", "-o 't.xyz': a trace is written as .json"),
+    ("simulate all_gather ring:4 --size 1M -o ''", "-o '': a trace is written as .json"),
+    ("draw all_gather ring:8 --sweep 1M 1K", "sizes from 1M to 1K: the first is above the last"),
+    (
+        "draw all_gather ring:8 --sweep 1M 1M -o s.svg",
+        "a chart needs two sizes or more; take others further apart",
+    ),
+    ("predict all_gather ring:8,latency=1e400s --size 1M", "time '1e400s' must be finite"),
+    (
+        "predict all_gather ring:8,bandwidth=1e400GB/s --size 1M",
+        "bandwidth '1e400GB/s' must be above 0 and finite",
+    ),
+    ("draw ring:4 -o ''", "-o '': a picture is written as .svg or .txt"),
     ("draw all_gather ring:8 --sweep 1K 1M --per-rank", "--per-rank: sizes of --sweep are nccl-tests'"),
     ("atlas --ranks x", "--ranks 'x': write a whole number"),
     ("sweep all_reduce ring:8 -f x", "-f 'x': write a number"),
@@ -176,6 +193,48 @@ def test_a_size_that_nobody_gave_is_told(tmp_path: Path) -> None:
     words = ("explore", "all_gather", "ring:4", "-o", str(tmp_path / "x.html"))
     assert "all times are for 1MiB" in run(*words).err
     assert "all times" not in run(*words, "--size", "1MiB").err
+
+
+SIZED = [
+    ("--cut", "", True),
+    ("--load", "", True),
+    ("--trees", "--algorithm ring", True),
+    ("", "--algorithm best", True),
+    ("", "", True),
+    ("--steps 0", "--algorithm ring", False),
+    ("--sweep 1K 1M", "--algorithm ring", False),
+]
+
+
+@pytest.mark.parametrize(("view", "by", "depends"), SIZED)
+def test_a_picture_of_a_size_that_nobody_gave_is_told(view: str, by: str, depends: bool) -> None:
+    words = shlex.split(f"draw all_gather ring:4 {view} {by}")
+    alone = run(*words)
+    assert ("drawn for 1MiB, as no size is given" in alone.err) == depends
+    if "--sweep" not in words:
+        sized = run(*words, "--size", "1MiB")
+        assert sized.out == alone.out
+        assert "drawn for" not in sized.err
+
+
+def test_the_state_before_the_first_step_is_drawn_by_the_number_that_a_refusal_gives_it() -> None:
+    assert "and -1 for the start" in refused(
+        "draw", "all_gather", "ring:4", "--algorithm", "ring", "--steps", "9"
+    )
+    ran = run("draw", "all_gather", "ring:4", "--algorithm", "ring", "--steps", "-1,2")
+    assert [w for line in ran.out.splitlines() for w in line.split()[:1] if w in ("start", "step")] == [
+        "start",
+        "step",
+    ]
+
+
+def test_a_figure_is_drawn_for_another_cluster_or_size() -> None:
+    plain, other = run("draw", "pyramid"), run("draw", "pyramid", "v5p")
+    assert (plain.status, other.status) == (0, 0)
+    assert "TPU v5e" in plain.out
+    assert "TPU v5p" in other.out
+    assert run("draw", "pyramid", "--on", "v5p").out == other.out
+    assert run("draw", "all_gather1", "--size", "1GiB").out != run("draw", "all_gather1").out
 
 
 def test_explore_takes_the_nodes_of_a_file(tmp_path: Path) -> None:
@@ -217,7 +276,7 @@ def test_an_unknown_command_is_answered_with_the_use_of_the_nearest(word: str, h
     assert has in shown(line)
 
 
-@pytest.mark.parametrize("word", ["zzz", "export", "plan"])
+@pytest.mark.parametrize("word", ["", "zzz", "export", "plan"])
 def test_a_word_that_is_like_nothing_is_answered_with_all_commands(word: str) -> None:
     assert refused(word).endswith(f"there is: {', '.join(COMMANDS)}")
 

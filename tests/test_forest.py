@@ -284,8 +284,8 @@ def test_with_much_to_send_hardly_anything_is_lost_to_a_lame_nic(text, collectiv
     times = 2 if collective == "all_reduce" else 1
     least = times * GIB / best_rate(where.topology, mine.all_groups[0]).algbw
     assert least * (1 - 1e-9) <= steps(schedule, where, GIB).bandwidth <= least / DEAD_NIC[text][1]
-    # In a mirror image without barriers some start long before what they send is wanted.
-    loss = 0.0 if collective == "all_gather" else 0.1
+    # Without a barrier between them the halves of an all_reduce meet where some are done before others.
+    loss = 0.05 if collective == "all_reduce" else 0.01
     took = simulate(schedule, where, GIB, detail=False).seconds
     assert least * (1 - 1e-9) <= took <= least / (DEAD_NIC[text][1] - loss)
 

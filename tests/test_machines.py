@@ -125,7 +125,8 @@ def test_show_opens_with_what_the_shape_counts() -> None:
     [
         ("dgx-h100:32,nics=9", "nics=9; NICs: a GPU uses one.* from 1 to 8"),
         ("dgx-h100:32,gpus=4,nics=8", "nics=8.* from 1 to 4"),
-        ("dgx-h100:32,nics=3", "8 GPUs cannot share 3 NICs evenly; write a divisor of 8"),
+        ("dgx-h100:32,nics=3", "8 GPUs cannot share 3 NICs evenly; write a divisor of 8, as in nics=2"),
+        ("dgx2-v100:2,gpus=12", "12 GPUs cannot share 8 NICs evenly; write a divisor of 12, as in nics=6"),
         ("dgx-h100:32,gpus=16", "gpus=16; GPUs of dgx-h100: a whole number from 1 to 8"),
         ("dgx-h100:32,oversubscription=0", "oversubscription=0; it is downlink over uplink capacity"),
         ("dgx-h100:32,oversubscription=nan", "oversubscription=nan; it is"),
@@ -272,3 +273,13 @@ def test_nodes_of_a_file_are_taken_in_its_order(tmp_path: Path) -> None:
     assert asked["ranks"] == 16
     (tmp_path / "empty.txt").write_text("# none\n")
     assert "lists no nodes" in one_line_refusal(*words, "--nodes", str(tmp_path / "empty.txt"))
+
+
+@every_machine
+def test_one_node_of_any_number_of_gpus_needs_no_nics(name: str) -> None:
+    for gpus in range(1, machines.load(name).count("domain.chips") + 1):
+        alone = cluster(f"{name},gpus={gpus}").topology
+        assert alone.chips == gpus
+        assert alone.axes[-1].name == "gpu"
+    whole = machines.load(name).count("domain.chips")
+    assert cluster(f"{name}:4,nodes=2,gpus={whole - 1}").topology.chips == whole - 1

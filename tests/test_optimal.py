@@ -274,7 +274,7 @@ def test_no_two_choices_build_the_same():
     for name in ("torus:4x4", "torus:4x4x8", "mesh:4x4", "mesh:2x4", "ring:8", "switch:8"):
         q, _ = ask.question("all_reduce", name, size=GIB)
         seen = [
-            (c.algorithm.name, *sorted(c.algorithm.settled(dict(c.options), q.group).items()))
+            (c.algorithm.name, *sorted(c.algorithm.settled(dict(c.options), q.group, q.collective).items()))
             for c in choose.candidates(q)
         ]
         assert len(seen) == len(set(seen))

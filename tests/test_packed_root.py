@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hopcast as hc
 from hopcast import algorithms
-from hopcast.algorithms import _packed_root
+from hopcast.algorithms import _packed_root, _root_ground
 from hopcast.clusters import cluster
 from hopcast.graph.branchings import branchings, most
 from hopcast.interpret import check
@@ -239,7 +239,7 @@ def test_what_it_does_not_fit_is_said(name, said):
 def test_what_a_plan_promises_is_what_flows_take(name, size):
     where = cluster(name)
     mine = group(where, physical(where.topology))
-    wiring = _packed_root.of_group(mine)
+    wiring = _root_ground.of_group(mine)
     assert not isinstance(wiring, str)
     plans = _packed_root.plans(wiring, 0, False, 0, 0)
     promised = min(plan.time(size, *plan.fastest(size, 0)) for plan in plans)

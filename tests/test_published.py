@@ -37,6 +37,7 @@ RATIOS = [
     ("all_to_all", f"torus:16x16,{GENERIC}", "direct", 1 / 128),
     ("all_to_all", f"torus:4x4x8,{GENERIC}", "direct", 1 / 128),
     ("all_to_all", f"ring:8,{GENERIC}", "direct", 1 / 8),
+    ("all_to_all", f"ring:8,{GENERIC}", "ring", 7 / 16),
     ("all_to_all", f"chain:4,{GENERIC}", "direct", 1 / 4),
 ]
 

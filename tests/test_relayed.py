@@ -142,3 +142,11 @@ def test_the_bound_does_not_count_switches_that_only_pass_on(seed):
         hc.predict("all_reduce", even(seed), algorithm=name, **asked).rows[0]["bound_us"] for name in names
     }
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("text", ["dgx-h100:2,nics=4,bandwidth=45GB/s", "hgx-b200:2,nics=4,bandwidth=45GB/s",
+                                  "dgx-h100:2,nics=2,gpus=4,bandwidth=30GB/s"])  # fmt: skip
+@pytest.mark.parametrize("collective", ["all_gather", "reduce_scatter", "all_reduce"])
+def test_nics_that_gpus_share_are_no_switches_that_sends_can_name(text, collective):
+    got = hc.predict(collective, text, size="1GB", algorithm="best").rows[0]
+    assert got["bound_us"] <= got["time_us"] <= 2.5 * got["bound_us"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hopcast.algorithms import _ground, _spread, _trials
 from hopcast.clusters import cluster
-from hopcast.graph import spreading
+from hopcast.graph import lateness, spreading
 from hopcast.graph.optimum import best_rate
 from hopcast.interpret import check
 from hopcast.price.steps import steps
@@ -76,6 +76,53 @@ def _rows(ways: spreading.Ways, pieces: int, unit: float, kernel: object) -> lis
     while growth.missing:
         growth.step()
     return np.concatenate(growth.rows, 1).tolist()
+
+
+@modest
+@given(joined(), st.integers(1, 4), st.lists(st.integers(1, 6), max_size=4), st.integers(0, 3))
+def test_put_off_sends_are_the_same_ones_and_no_later_than_they_may_be(ways, pieces, rounds, seed):
+    unit = float(ways.slowest.max())
+    soon = spreading.spread(ways, pieces, tuple(unit * k for k in rounds), unit, seed)
+    late = lateness.late(ways, soon)
+    was, now = (
+        dict(zip(zip(s.way.tolist(), s.chunk.tolist(), strict=True), s.round.tolist(), strict=True))
+        for s in (soon, late)
+    )
+    assert was.keys() == now.keys()
+    assert len(late.busy) <= len(soon.busy)
+    assert late.busy.sum() <= soon.busy.sum() * (1 + 1e-6)
+    if len(late.busy) == len(soon.busy):
+        assert all(was[send] <= now[send] for send in was)
+    came = {(int(ways.dst[way]), chunk): at for (way, chunk), at in now.items()}
+    for (way, chunk), at in now.items():
+        owner = chunk // pieces
+        assert int(ways.src[way]) == owner or came[int(ways.src[way]), chunk] < at
+
+
+def test_sums_come_together_sooner_but_for_the_last_ones_over_slow_ways():
+    """A fast cable and a slow one in line: what is for the middle comes early over the fast one alone."""
+    src, dst = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    line = spreading.Ways(3, src, dst, np.arange(5), np.arange(4), np.array([1.0, 1.0, 4.0, 4.0]))
+    soon = spreading.spread(line, 3, (), 4.0)
+    late = lateness.late(line, soon)
+    own, slow = line.src[late.way] == late.chunk // 3, line.slowest[late.way] > 1
+    before = {(w, c): r for w, c, r in zip(soon.way, soon.chunk, soon.round, strict=True)}
+    moved = late.round - [before[w, c] for w, c in zip(late.way, late.chunk, strict=True)]
+    assert not moved[own & slow].any()
+    assert moved[own & ~slow].max() > 0
+
+
+@modest
+@given(joined(), st.integers(1, 3))
+def test_sends_are_put_off_alike_without_numba(ways, pieces):
+    soon = spreading.spread(ways, pieces, (), float(ways.slowest.max()))
+    with pytest.MonkeyPatch.context() as patch:
+        found = []
+        for worth in (True, False):
+            patch.setattr(lateness.dinic, "worth_compiling", lambda work, worth=worth: worth)
+            late = lateness.late(ways, soon)
+            found.append((late.round.tolist(), late.way.tolist(), late.chunk.tolist(), late.busy.tolist()))
+    assert found[0] == found[1]
 
 
 def test_without_numba_nothing_is_compiled(monkeypatch):

@@ -144,7 +144,7 @@ def candidates(question: Question) -> list[Choice]:
             )
         unique: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
         for t in tries:
-            unique.setdefault(tuple(one.settled(t, question.group).items()), t)
+            unique.setdefault(tuple(one.settled(t, question.group, question.collective).items()), t)
         found += [Choice(one, o, "best") for o in unique.values() if _is_tried(question, one, o)]
     own = library(question)
     if own is not None and own.name not in [c.name for c in found]:

@@ -54,6 +54,8 @@ def xla(question: Question) -> Habit | None:
         # Pieces on open axes get in each other's way; what runs there over cores is not known.
         crossed = not group.switched and not all(a.wraps or a.inner for a in group.axes)
         return None if crossed else Habit("hierarchical")
+    if question.physical_axes is None:
+        return None  # in an order of chips that is none of axes; what runs then is not known
     if len(group.axes) > 1 and question.cluster.routing == "twisted":
         return Habit("translated_tree", why=_TWISTED)
     if len(group.axes) > 1:

@@ -52,7 +52,7 @@ def rate(text: str | float) -> float:
         raise ValueError(f"{str(text)!r} is not a bandwidth; write 50GB/s (bytes) or 400Gb/s (bits)")
     value = float(found[1] + (found[2] or "")) * (1024.0 if found[4] else 1000.0) ** _POWER[found[3].lower()]
     if not 0 < value < math.inf:
-        raise ValueError(f"bandwidth {str(text)!r} must be above 0")
+        raise ValueError(f"bandwidth {str(text)!r} must be above 0 and finite")
     return value / (1 if found[5] == "B" else 8)
 
 
@@ -66,7 +66,10 @@ def seconds(text: str | float) -> float:
     found = _TIME.fullmatch("0s" if said in ("0", "0.0") else said)
     if not found:
         raise ValueError(f"{said!r} is not a time; write 5us, 1.5ms, 200ns, 2s or 0")
-    return float(f"{found[1]}{found[2] or ''}") / {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}[found[3]]
+    value = float(f"{found[1]}{found[2] or ''}") / {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}[found[3]]
+    if value == math.inf:
+        raise ValueError(f"time {said!r} must be finite")
+    return value
 
 
 def show_size(value: float) -> str:

@@ -4,7 +4,7 @@ A file of this folder is an algorithm of that name and holds
 
 - a docstring: who sends what to whom in step s, why it is right, what it costs;
 - ``SOURCE``, and where it takes any ``OPTIONS``: name to the values allowed, the default first;
-- ``settled(options, group)`` where its options may come to the same as others: what they come to;
+- ``settled(options, group, collective)`` where its options may come to the same as others: what they come to;
 - ``SPARE`` where some of its sends are of the machine and the result does not need them, with the reason;
 - one function per collective that it builds, ``all_gather(group, hint) -> Schedule``, on local ranks 0..n-1,
   and vertices n + j for the switches of ``Group.hubs`` where these reduce or multicast;
@@ -67,10 +67,10 @@ class Algorithm:
         """Options and their values, the default first; an empty tuple takes any whole number."""
         return dict(getattr(self.module, "OPTIONS", {}))
 
-    def settled(self, options: dict[str, str], group: Group) -> dict[str, str]:
+    def settled(self, options: dict[str, str], group: Group, collective: str) -> dict[str, str]:
         """What options come to on a group: equal ones build the same."""
         of_module = getattr(self.module, "settled", None)
-        return of_module(options, group) if of_module else options
+        return of_module(options, group, collective) if of_module else options
 
     def valid(self, collective: str, group: Group, hint: Hint) -> str | None:
         """None, or the reason why it does not fit."""

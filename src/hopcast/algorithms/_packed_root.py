@@ -6,7 +6,8 @@ takes its part of the array, in m pieces: in step s every edge at depth d of a t
 
 A piece waits for the latency of every link. With one lane for each link the next piece waits for it too. With
 two lanes in turn, the one half a piece behind the other, a link sends for one while the other waits, so it is
-always busy; then a piece takes twice as long for a hop, and more of them are better.
+always busy; then a piece takes twice as long for a hop, and more of them are better. Where links are joined
+by no switch each tree has two lanes of its own: links that differ do not bring them out of turn.
 
 reduce is the mirror image on the links turned round.
 """
@@ -14,50 +15,50 @@ reduce is the mirror image on the links turned round.
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from hopcast.graph import branchings, split
-from hopcast.graph.whole import whole
-from hopcast.ir.cluster import Cluster
+from hopcast.graph import branchings
 from hopcast.ir.collective import of
 from hopcast.ir.group import Group, Hint
 from hopcast.ir.schedule import COPY, REDUCE, Schedule, Sends, one_group, sends
 from hopcast.ir.topology import Floats, Ints
 
-from . import _chunks, _links, _network
+from . import _chunks, _links, _placed, _root_ground
+from ._root_ground import Ground, Wiring, of_group
 
 COLLECTIVES = "broadcast", "reduce"
-MOST_RANKS, MOST_UNASKED, _MOST_SWITCHED = 1_024, 512, 256
+MOST_RANKS, MOST_UNASKED = 1_024, 512
 MOST_SENDS = 5_000_000  # that may be asked for
 _TRIED_SENDS = 1_000_000  # that are followed in a second or two
 _MOST_MIXED = 2_200  # edges of trees over links of nodes and between them, which others try
 _MOST_EDGES = 20_000  # of all trees that may be asked for
-_MOST_COUNT = 32  # trees tried, but for one through each other rank
-_MOST_THROUGH = 6_000  # edges of these
-_ENOUGH = 0.99  # of the most that can flow: more trees are not tried then
-_LEAST = 0.9  # of it, unless asked; a machine's routes do not allow every way over switches
+_LEAST = 0.9  # of the most that can flow, unless asked; a machine's routes do not allow every way over switches
 _EFFORT, _MOST_TRIES = 8_000, 16  # edges of all packings tried, and packings
-_FINEST = 2**20  # units in the fastest link, where rates have no common measure
-_APART = 1.05  # latencies that one of two lanes is behind the other
+# Latencies that one of two lanes is behind the other: as much more than one as less than the two that a piece
+# takes at least, so that links that are not alike do not bring them together. Routes over switches have other
+# links in common.
+_APART, _APART_OVER = 1.5, 1.05
 _LONGEST = 2.0  # latencies that a piece takes at least, so that the other lane can be so far behind
 _PATIENCE = 250  # pieces for each step of filling; all others save 0.4 % together, with two lanes 0.8 %
+_NEAR = 1.01  # of the least time, within which fewer trees are better
 _GAIN = 0.98  # of the time of one lane, above which two are not worth it
 
 
 def broadcast(group: Group, hint: Hint) -> Schedule:
     """Pieces of the array down their trees."""
-    return _scheduled("broadcast", group, hint)
+    return _placed.built(functools.partial(_scheduled, "broadcast"), group, hint)
 
 
 def reduce(group: Group, hint: Hint) -> Schedule:
     """The mirror image of a broadcast over the links turned round."""
-    return _scheduled("reduce", group, hint)
+    return _placed.built(functools.partial(_scheduled, "reduce"), group, hint)
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs links and switches that the group has to itself, and not too many ranks."""
+    group, hint = _placed.asked(group, hint)
     count, pieces = _asked(hint)
     if group.ranks > MOST_RANKS:
         return f"it packs trees of up to {MOST_RANKS:,} ranks from one root, and these are {group.ranks:,}"
@@ -67,8 +68,8 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
     wiring = of_group(group)
     if isinstance(wiring, str):
         return wiring
-    ground = grounds(wiring, hint.root, collective == "reduce", count)[0]
-    if not ground.count and count and _most(wiring, hint.root, collective == "reduce"):
+    ground = _root_ground.grounds(wiring, hint.root, collective == "reduce", count)[0]
+    if not ground.count and count and _root_ground.reach(wiring, hint.root, collective == "reduce"):
         return f"its links do not hold {count:,} equal trees"
     if not ground.count:
         return "the links that are alive do not lead from its root to all ranks"
@@ -82,11 +83,12 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 
 def unasked(collective: str, group: Group, hint: Hint) -> str | None:
     """Following its sends takes long where ranks are many, or share links in ever other ways."""
+    group, hint = _placed.asked(group, hint)
     wiring = of_group(group)
     if group.ranks > MOST_UNASKED:
         return f"it takes seconds beyond {MOST_UNASKED} ranks"
     if group.levels and not isinstance(wiring, str):
-        ground = grounds(wiring, hint.root, collective == "reduce", 0)[0]
+        ground = _root_ground.grounds(wiring, hint.root, collective == "reduce", 0)[0]
         if ground.count * (group.ranks - 1) > _MOST_MIXED:
             return "its trees share links of nodes and of the network, which takes long to follow"
     return None
@@ -96,122 +98,6 @@ def _asked(hint: Hint) -> tuple[int, int]:
     """Trees, and pieces of the part of each, that were asked for; 0: whatever is fastest."""
     trees, pieces = (int(hint.options.get(key) or 0) for key in ("trees", "pieces"))
     return trees, pieces
-
-
-@dataclass(frozen=True, eq=False)
-class Wiring:
-    """The network of one group; all groups are wired alike and share no link.
-
-    Attributes:
-        network: In units.
-        unit: Bytes/s.
-        latency: Of the slowest route, seconds.
-    """
-
-    network: split.Network
-    unit: float
-    latency: float
-
-
-def of_group(group: Group) -> Wiring | str:
-    """The links of a group where no switch joins its ranks, else routes over switches; or why it has none."""
-    if group.cluster is not None and not group.switched and not group.levels and len(_links.of(group)):
-        if not group.duplex:
-            return "its cables carry one way at a time, and it counts on both"
-        ranks, pairs = (np.ascontiguousarray(c, np.int32) for c in (group.all_groups, _links.of(group)))
-        return _of_links(group.cluster, ranks.shape, ranks.tobytes(), pairs.tobytes())
-    if group.ranks > _MOST_SWITCHED:
-        return (
-            f"it looks at the routes over switches of up to {_MOST_SWITCHED} ranks; these are {group.ranks:,}"
-        )
-    found = _network.of(group)
-    return found if isinstance(found, str) else _of_routes(found)
-
-
-@functools.lru_cache(maxsize=128)
-def _of_routes(found: _network.Wiring) -> Wiring:
-    return Wiring(found.network, float(found.unit), found.latency)
-
-
-@functools.lru_cache(maxsize=128)
-def _of_links(cluster: Cluster, shape: tuple[int, int], key: bytes, pairs: bytes) -> Wiring | str:
-    """Of links alone; groups whose links differ have the slowest of each."""
-    topology, groups = cluster.topology, np.frombuffer(key, np.int32).reshape(shape)
-    ends = np.frombuffer(pairs, np.int32).reshape(-1, 2)
-    live = np.flatnonzero(topology.bandwidth > 0)
-    have = topology.src[live].astype(np.int64) * topology.vertices + topology.dst[live]
-    order = np.argsort(have, kind="stable")
-    wanted = groups[:, ends[:, 0]].astype(np.int64) * topology.vertices + groups[:, ends[:, 1]]
-    at = np.minimum(np.searchsorted(have[order], wanted), len(have) - 1)
-    link = live[order[at]]
-    if np.any(have[order][at] != wanted):
-        return "not all neighbours of its groups are joined by a link of their own"
-    if len(np.unique(link)) < link.size:
-        return "several groups share links, and its trees fill those of one"
-    counts, unit = whole(topology.bandwidth[link].min(0), _FINEST, up=False)
-    tail, head = ends.T.astype(np.int64)
-    routes = [(i,) for i in range(len(ends))]
-    network = split.Network(shape[1], shape[1], tail, head, counts, routes, np.zeros((shape[1], 0), np.int64))
-    return Wiring(network, float(unit), float(topology.latency[link].max()))
-
-
-@dataclass(frozen=True, eq=False)
-class Ground:
-    """Links between ranks, and how many trees from the root they hold.
-
-    Attributes:
-        network: What there is, in units.
-        links: Between ranks, in trees.
-        count: Trees.
-        kept: The part of the optimum that they carry.
-    """
-
-    network: split.Network
-    links: split.Direct
-    count: int
-    kept: float
-
-
-@functools.lru_cache(maxsize=256)
-def _ground(wiring: Wiring, root: int, turned: bool, count: int) -> Ground:
-    """So many trees of equal parts, or fewer where capacities do not hold whole ones."""
-    network = wiring.network.turned() if turned else wiring.network
-    most = _most(wiring, root, turned)
-    scaled = replace(network, capacity=network.capacity * count // max(most, 1))
-    links = split.direct_from(scaled, root, count)
-    trees = min(int(links.rate), count) if most else 0
-    return Ground(network, links, trees, trees / count)
-
-
-@functools.lru_cache(maxsize=256)
-def _most(wiring: Wiring, root: int, turned: bool) -> int:
-    """What can flow from the root to the rank that is hardest to reach, in units."""
-    network = wiring.network.turned() if turned else wiring.network
-    ends = network.tail, network.head, network.capacity
-    return branchings.most(network.vertices, network.ranks, *ends, root)
-
-
-@functools.lru_cache(maxsize=256)
-def grounds(wiring: Wiring, root: int, turned: bool, asked: int) -> list[Ground]:
-    """What is worth planning on: the fewest trees that carry all, and one through each other rank.
-
-    Where these do not carry nearly all that can flow, whatever number of trees carries most.
-    """
-    if asked:
-        return [_ground(wiring, root, turned, asked)]
-    n, most = wiring.network.ranks, _most(wiring, root, turned)
-    switched = wiring.network.vertices > n
-    through = n - 1 if switched and (n - 1) ** 2 <= _MOST_THROUGH else 0
-    first = [c for c in (most, through) if 0 < c <= max(_MOST_COUNT, through)]
-    found = [_ground(wiring, root, turned, c) for c in first]
-    good = [g for g in found if g.kept >= _ENOUGH]
-    if good:
-        return good
-    for count in range(1, _MOST_COUNT + 1):
-        found.append(_ground(wiring, root, turned, count))
-        if found[-1].kept >= _ENOUGH:
-            break
-    return [max(found, key=lambda g: g.kept)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +148,7 @@ class Plan:
 def plans(wiring: Wiring, root: int, turned: bool, asked: int, seed: int) -> list[Plan]:
     """Of each ground, the one of several packings that fills a pipeline soonest."""
     found = []
-    for ground in grounds(wiring, root, turned, asked):
+    for ground in _root_ground.grounds(wiring, root, turned, asked):
         tried = packings(wiring, ground, root, seed)
         found.append(min(tried, key=lambda p: (p.filling, int(p.depth.max()))))
     return found
@@ -307,19 +193,20 @@ def _scheduled(collective: str, group: Group, hint: Hint) -> Schedule:
     asked, pieces = _asked(hint)
     assert not isinstance(wiring, str), wiring
     back = collective == "reduce"
-    found = plans(wiring, hint.root, back, asked, hint.seed)
-    ways = [(plan, *plan.fastest(hint.size, pieces)) for plan in found]
-    plan, m, lanes = min(ways, key=lambda w: w[0].time(hint.size, *w[1:]))
+    plan, m, lanes = _chosen(plans(wiring, hint.root, back, asked, hint.seed), hint.size, pieces)
     depths = int(plan.depth.max()) + 1
     late = depths - 1 - plan.depth if back else plan.depth
     rows_at = [np.flatnonzero(late == d) for d in range(depths)]
     src, dst = (plan.dst, plan.src) if back else (plan.src, plan.dst)
     op = REDUCE if back else COPY
+    # Two lanes of a link stay apart only where each step takes it as long; those of a tree do on any links.
+    over = wiring.network.vertices > n
+    whose, apart = (plan.lane if over or lanes == 1 else plan.tree), (_APART_OVER if over else _APART)
 
     def make(i: int) -> Sends:
         rows = np.concatenate([rows_at[d] for d in range(depths) if 0 <= i - d < m])
         piece = i - late[rows]
-        lane = plan.lane[rows] * lanes + piece % lanes
+        lane = whose[rows] * lanes + piece % lanes
         return sends(src[rows], dst[rows], plan.tree[rows] * m + piece, op=op, lane=lane)
 
     def pattern(i: int) -> tuple[str, int]:
@@ -328,11 +215,23 @@ def _scheduled(collective: str, group: Group, hint: Hint) -> Schedule:
 
     return Schedule(
         of(collective, n, root=hint.root, parts=plan.count * m), "forest", one_group(n), n, m + depths - 1,
-        make, _share(plan, m, lanes, hint.size), (int(plan.lane.max()) + 1) * lanes, pattern,
+        make, _share(plan, m, lanes, hint.size, apart), (int(whose.max()) + 1) * lanes, pattern,
     )  # fmt: skip
 
 
-def _share(plan: Plan, m: int, lanes: int, size: float) -> Floats | None:
+def _chosen(found: list[Plan], size: float, asked: int) -> tuple[Plan, int, int]:
+    """A plan, pieces of each tree's part, and lanes.
+
+    Of plans that take hardly more than the least it has the fewest trees: many get in each other's way more
+    than is promised.
+    """
+    ways = [(plan, *plan.fastest(size, asked)) for plan in found]
+    times = [plan.time(size, m, lanes) for plan, m, lanes in ways]
+    near = [way for way, time in zip(ways, times, strict=True) if time <= _NEAR * min(times)]
+    return min(near, key=lambda way: way[0].count)
+
+
+def _share(plan: Plan, m: int, lanes: int, size: float, apart: float) -> Floats | None:
     """Parts of D of all pieces: with two lanes the first piece is smaller, so that these come to differ.
 
     While one of two lanes waits for latency the other sends if it is at least that far behind; so far it
@@ -341,5 +240,5 @@ def _share(plan: Plan, m: int, lanes: int, size: float) -> Floats | None:
     if lanes == 1:
         return None
     piece = np.ones(m)
-    piece[0] = 1 - _APART * plan.latency * m / (plan.full * size)
+    piece[0] = 1 - apart * plan.latency * m / (plan.full * size)
     return np.tile(piece / piece.sum(), plan.count) / plan.count

@@ -20,6 +20,8 @@ from hopcast.ir.schedule import Schedule, from_columns, one_group
 from hopcast.ir.topology import Ints
 
 from . import _packed_root as packed
+from . import _placed, _root_ground
+from ._root_ground import Ground, Wiring, of_group
 
 COLLECTIVES = "scatter", "gather"
 _FEW = 32  # ranks of a grid up to which it is tried unasked
@@ -27,12 +29,12 @@ _FEW = 32  # ranks of a grid up to which it is tried unasked
 
 def scatter(group: Group, hint: Hint) -> Schedule:
     """Parts for each rank, the farthest first."""
-    return _scheduled("scatter", group, hint)
+    return _placed.built(functools.partial(_scheduled, "scatter"), group, hint)
 
 
 def gather(group: Group, hint: Hint) -> Schedule:
     """The mirror image of a scatter over the links turned round."""
-    return _scheduled("gather", group, hint)
+    return _placed.built(functools.partial(_scheduled, "gather"), group, hint)
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
@@ -45,6 +47,7 @@ def valid(collective: str, group: Group, hint: Hint) -> str | None:
 
 def unasked(collective: str, group: Group, hint: Hint) -> str | None:
     """On grids others are at the bound as well, with fewer sends."""
+    group, hint = _placed.asked(group, hint)
     if not group.switched and not group.levels and group.ranks > _FEW:
         return f"beyond {_FEW} ranks of a grid multi_axis takes no longer"
     return None
@@ -75,16 +78,16 @@ class _Way:
 
 
 @functools.lru_cache(maxsize=64)
-def _ways(wiring: packed.Wiring, root: int, turned: bool, asked: int, seed: int) -> list[_Way]:
+def _ways(wiring: Wiring, root: int, turned: bool, asked: int, seed: int) -> list[_Way]:
     """Over the trees of each ground; of several packings those that load their links least."""
     found = []
-    for ground in packed.grounds(wiring, root, turned, asked):
+    for ground in _root_ground.grounds(wiring, root, turned, asked):
         ways = (_way(wiring, ground, plan, root) for plan in packed.packings(wiring, ground, root, seed))
         found.append(min(ways, key=lambda w: (w.full, int(w.turn.max()))))
     return found
 
 
-def _way(wiring: packed.Wiring, ground: packed.Ground, plan: packed.Plan, root: int) -> _Way:
+def _way(wiring: Wiring, ground: Ground, plan: packed.Plan, root: int) -> _Way:
     """The farthest first in each branch of the root; what is under way goes on a link each step."""
     n = ground.network.ranks
     rows: list[tuple[int, int, int, int, int, int]] = []
@@ -109,7 +112,7 @@ def _way(wiring: packed.Wiring, ground: packed.Ground, plan: packed.Plan, root: 
 
 def _scheduled(collective: str, group: Group, hint: Hint) -> Schedule:
     """Of a collective, scatter or gather."""
-    wiring, n, back = packed.of_group(group), group.ranks, collective == "gather"
+    wiring, n, back = of_group(group), group.ranks, collective == "gather"
     assert not isinstance(wiring, str), wiring
     trees = int(hint.options.get("trees") or 0)
     ways = _ways(wiring, hint.root, back, trees, hint.seed)

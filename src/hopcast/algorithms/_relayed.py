@@ -50,11 +50,12 @@ def of(group: Group, mirrored: bool = False) -> list[_network.Wiring] | str:
 
 
 def _is_everyone(cluster: Cluster, group: Group) -> bool:
-    """Whether vertices of the group have the numbers that they have in the cluster."""
-    topology = cluster.topology
-    return group.ranks == topology.chips <= min(_MOST_RANKS, topology.vertices - 1) and np.array_equal(
-        group.all_groups, np.arange(group.ranks)[None]
-    )
+    """Whether vertices of the group, also switches, have the numbers that they have in the cluster."""
+    topology, known = cluster.topology, group.hubs.shape[1]
+    if not group.ranks == topology.chips <= min(_MOST_RANKS, topology.vertices - 1):
+        return False
+    every = np.concatenate([group.all_groups, group.hubs], 1) if known else group.all_groups
+    return np.array_equal(every, np.arange(group.ranks + known)[None])
 
 
 @functools.lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hopcast.graph import spreading
+from hopcast.graph import lateness, spreading
 from hopcast.graph.spreading import Spread, Ways
 from hopcast.ir.collective import of as collective
 from hopcast.ir.schedule import Schedule, from_columns, one_group
@@ -23,11 +23,12 @@ MOST_SENDS = 66_000  # of all pieces of all shards, where one piece of each has 
 _MOST_CHUNKS = 2_048
 _EFFORT = 500_000_000  # looks at chunks in all trials together, about a second
 _ENOUGH = 1.005  # times the least time: nothing better is looked for
-_MIRRORED = (
-    1  # rounds have at most 2 ** 1 units where the mirror image is wanted: flows of it lose 8 %, not 30
-)
+# Ranks beyond which rounds have at most 2 ** 1 units where the mirror image is wanted. In flows of it longer
+# ones lose up to 4 % on 64 and 128 ranks, and gain as much on 16 to 32 (dead and slow NICs, 2026-11).
+_FEW_MIRRORED, _MIRRORED = 32, 1
 _PARTS = 1, 2, 3, 4, 5, 6, 8, 10
 _SHORTEST = 1, 2, 3, 4, 6
+_LONGEST = 63  # units, as a power of two: as long as may be
 _SLOW = 0.5  # of the time of the slowest kind of ways, from which another may give the length of rounds
 _SAME = 9  # decimals up to which two are of a kind
 
@@ -50,7 +51,7 @@ def is_joined(wiring: Wiring) -> bool:
 
 @functools.lru_cache(maxsize=32)
 def fastest(
-    wiring: Wiring, turned: bool, rate: float, shard: float, mirrored: bool = False, most: int = MOST_SENDS,
+    wiring: Wiring, turned: bool, rate: float, shard: float, mirror: bool = False, most: int = MOST_SENDS,
     seed: int = 0,
 ) -> Spread:  # fmt: skip
     """What takes least of all that is tried.
@@ -60,8 +61,7 @@ def fastest(
         turned: Whether all links are turned round.
         rate: The optimum, bytes/s of every shard.
         shard: Bytes.
-        mirrored: Whether its mirror image is wanted too. In that one who has nothing to do in first rounds
-            runs ahead, and the farther the longer the next ones are.
+        mirror: Whether its mirror image is wanted too.
         most: Sends of all pieces, where one piece has no more.
         seed: Other choices among equals.
 
@@ -78,7 +78,7 @@ def fastest(
     def make(pieces: int, cut: tuple[int, ...], unit: float) -> Spread:
         return spreading.spread(over, pieces, tuple(length * unit for length in cut), unit, seed)
 
-    begins, cap = [], _MIRRORED if mirrored else 63
+    begins, cap = [], _MIRRORED if mirror and over.ranks > _FEW_MIRRORED else _LONGEST
     for k in dict.fromkeys((0, len(pieces) - 1)):
         for i, unit in enumerate(units[:2]):
             longest = max(0, int(math.log2(max(1.0, pieces[k] / rate / unit))) - 2)
@@ -91,9 +91,10 @@ def fastest(
     return _trials.fastest(field, wiring.latency, shard)
 
 
-def schedule(wiring: Wiring, turned: bool, made: Spread) -> Schedule:
-    """The all_gather, each rank in one lane."""
+def schedule(wiring: Wiring, turned: bool, made: Spread, mirror: bool = False) -> Schedule:
+    """The all_gather, each rank in one lane; or the one of which the ``mirror`` image is wanted."""
     over, n = ways(wiring, turned), wiring.network.ranks
+    made = lateness.late(over, made) if mirror else made
     columns: dict[str, npt.ArrayLike] = {"step": made.round, "chunk": made.chunk}
     columns |= {"src": over.src[made.way], "dst": over.dst[made.way]}
     return from_columns(collective("all_gather", n, parts=made.pieces), "forest", one_group(n), columns)

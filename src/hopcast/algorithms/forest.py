@@ -27,8 +27,9 @@ mirror image. Over the same trees scatter sends each rank an equal part, the far
 mirror image of that.
 
 reduce_scatter is the mirror image of the all_gather on the links turned round, and all_reduce is the one
-after the other. There is no closed form; steps of packed trees take (m + depth - 1) (alpha + D / (m n x)),
-less what the first and last of them lack.
+after the other. Where trees grew in rounds and ranks differ, each sum goes as soon as it can, so that nobody
+waits for one who has fallen behind. There is no closed form; steps of packed trees take
+(m + depth - 1) (alpha + D / (m n x)), less what the first and last of them lack.
 """
 
 import functools
@@ -85,18 +86,18 @@ _MOST_PACKED = 32  # ranks up to which they are tried, unless they are asked for
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards down their trees, piece after piece."""
-    return _gather(group, hint)
+    return _gather(group, hint)(False)
 
 
 def reduce_scatter(group: Group, hint: Hint) -> Schedule:
     """The mirror image of an all_gather over the links turned round."""
-    return _summed(_gather(group, hint, back=True))
+    return _summed(_gather(group, hint, back=True)(True))
 
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """Sums come together, and are spread over the same trees."""
-    gather = _gather(group, hint, mirrored=True)
-    return algebra.then(_summed(gather), gather, "all_reduce")
+    build = _gather(group, hint, mirrored=True)
+    return algebra.then(_summed(build(True)), build(False), "all_reduce")
 
 
 def _summed(gather: Schedule) -> Schedule:
@@ -267,8 +268,11 @@ def _best(wiring: _network.Wiring, turned: bool, hint: Hint, most: int = _TRIED_
     return min(found, key=lambda p: p[0].time(hint.size, p[1]))
 
 
-def _gather(group: Group, hint: Hint, *, back: bool = False, mirrored: bool = False) -> Schedule:
-    """The all_gather over a network, or ``back`` what is to be turned round."""
+Build = Callable[[bool], Schedule]  # an all_gather; with True the one of which the mirror image is wanted
+
+
+def _gather(group: Group, hint: Hint, *, back: bool = False, mirrored: bool = False) -> Build:
+    """What makes the all_gather over a network, or ``back`` what is to be turned round."""
     wirings = _relayed.of(group, mirrored)
     assert not isinstance(wirings, str), wirings
     found: list[_Made] = []
@@ -276,7 +280,7 @@ def _gather(group: Group, hint: Hint, *, back: bool = False, mirrored: bool = Fa
         found.append(_over(wiring, group, back and not wiring.mirrored, hint, back or mirrored))
         if found[-1].time <= found[-1].enough:
             break
-    return min(found, key=lambda made: made.time).build()
+    return min(found, key=lambda made: made.time).build
 
 
 @dataclass(frozen=True)
@@ -285,7 +289,7 @@ class _Made:
 
     time: float
     enough: float
-    build: Callable[[], Schedule]
+    build: Build
 
 
 def _over(wiring: _network.Wiring, group: Group, turned: bool, hint: Hint, mirror: bool) -> _Made:
@@ -312,7 +316,7 @@ def _grown_over(wiring: _network.Wiring, group: Group, turned: bool, hint: Hint,
         build = functools.partial(_spread.schedule, wiring, turned, spread)
         return _Made(spread.time(latency, shard), enough, build)
     shared = _shifted.fastest(shifts, rate, optimum.numerator, latency, shard, hint.seed)
-    return _Made(shared.time(latency, shard), enough, functools.partial(_shifted.schedule, shifts, shared))
+    return _Made(shared.time(latency, shard), enough, lambda _: _shifted.schedule(shifts, shared))
 
 
 def _packed_over(wiring: _network.Wiring, group: Group, turned: bool, hint: Hint) -> _Made:
@@ -321,8 +325,7 @@ def _packed_over(wiring: _network.Wiring, group: Group, turned: bool, hint: Hint
     if unasked("all_gather", group, hint) is not None:
         most = _NAMED_SENDS
     plan, pieces = _best(wiring, turned, hint, most)
-    build = functools.partial(_piped, plan, group.ranks, pieces, wiring)
-    return _Made(plan.time(hint.size, pieces), 0.0, build)
+    return _Made(plan.time(hint.size, pieces), 0.0, lambda _: _piped(plan, group.ranks, pieces, wiring))
 
 
 def _piped(plan: _Plan, n: int, m: int, wiring: _network.Wiring) -> Schedule:

@@ -3,8 +3,8 @@
 Part p goes along axis p first, then p + 1, ... Along each axis it runs the best line there is: both
 directions of a ring with the antipodal shard split, or a chain where the axis is open. While part 0 is on x,
 part 1 is on y, so all links of a chip work. On equal axes the parts are equal; otherwise their shares are
-those that make the sum of the phases least when the parts keep step. gather, scatter and broadcast go the
-same ways (broadcast is scatter, then all_gather).
+those that make the sum of the phases least when the parts keep step. gather, scatter, broadcast and reduce go
+the same ways (broadcast is scatter, then all_gather), along the axes of the network in any order of ranks.
 
 Cost: on k equal wrapped axes of N chips T = sum(n_i // 2) alpha + D (1 - 1/N) / (2 k W), the port bound; on
 open ones sum(n_i - 1) alpha + D (1 - 1/N) / (k W).
@@ -12,16 +12,17 @@ open ones sum(n_i - 1) alpha + D (1 - 1/N) / (k W).
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from hopcast.ir import algebra, orbits
-from hopcast.ir.collective import of
+from hopcast.ir.collective import ROOTED, of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 
-from . import _shares
+from . import _placed, _shares
 from .bidirectional_ring import both_ways
 from .chain import both_ends
 
@@ -46,18 +47,33 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
 
 def gather(group: Group, hint: Hint) -> Schedule:
     """Each part is gathered on the root's line along its axes in turn."""
-    parts = [_part(group, order, "gather", hint.root) for order in _orders(group)]
-    return algebra.beside(parts, _plan(group, hint).share, one_lane=_one_lane(group, hint))
+    return _placed.built(_gathered, group, hint)
 
 
 def broadcast(group: Group, hint: Hint) -> Schedule:
     """Scatter from the root, then all_gather."""
-    gathered, scattered = _both(group, hint)
-    return algebra.then(algebra.reverse(scattered), gathered, "broadcast")
+    return _placed.built(_spread, group, hint)
 
 
 def reduce(group: Group, hint: Hint) -> Schedule:
     """reduce_scatter, then gather at the root."""
+    return _placed.built(_summed, group, hint)
+
+
+def _gathered(group: Group, hint: Hint) -> Schedule:
+    """gather, of ranks by place."""
+    parts = [_part(group, order, "gather", hint.root) for order in _orders(group)]
+    return algebra.beside(parts, _plan(group, hint).share, one_lane=_one_lane(group, hint))
+
+
+def _spread(group: Group, hint: Hint) -> Schedule:
+    """broadcast, of ranks by place."""
+    gathered, scattered = _both(group, hint)
+    return algebra.then(algebra.reverse(scattered), gathered, "broadcast")
+
+
+def _summed(group: Group, hint: Hint) -> Schedule:
+    """reduce, of ranks by place."""
     gathered, at_root = _both(group, hint)
     return algebra.then(algebra.reverse(gathered), at_root, "reduce")
 
@@ -73,7 +89,7 @@ def _both(group: Group, hint: Hint) -> tuple[Schedule, Schedule]:
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs a grid."""
-    if group.switched:
+    if _laid_on(collective, group).switched:
         return "ranks on a switch have no axes; use ring"
     return None
 
@@ -155,15 +171,24 @@ def _orders(group: Group) -> list[tuple[int, ...]]:
     return [(*turned[p:], *turned[:p], *(cores if lines else ())) for p in range(len(turned))]
 
 
-def settled(options: dict[str, str], group: Group) -> dict[str, str]:
+def settled(options: dict[str, str], group: Group, collective: str) -> dict[str, str]:
     """On unequal axes parts keep step unless they are told not to; one part alone has nothing to wait for."""
+    return {"lockstep": "on" if _keep_step(options, _laid_on(collective, group)) else "off"}
+
+
+def _laid_on(collective: str, group: Group) -> Group:
+    """The axes that parts go along: those of the network where ranks only have a root in common."""
+    return _placed.of(group).group if collective in ROOTED else group
+
+
+def _keep_step(options: Mapping[str, str], group: Group) -> bool:
     asked = options.get("lockstep", "auto") if len(group.axes) > 1 else "off"
-    return {"lockstep": ("off" if group.equal_axes else "on") if asked == "auto" else asked}
+    return not group.equal_axes if asked == "auto" else asked == "on"
 
 
 def _one_lane(group: Group, hint: Hint) -> bool:
     """Whether a rank's sends of one step, in all parts, finish before its next step."""
-    return settled(dict(hint.options), group)["lockstep"] == "on"
+    return _keep_step(hint.options, group)
 
 
 def _steps(group: Group, a: int) -> int:

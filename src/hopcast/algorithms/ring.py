@@ -3,11 +3,14 @@
 In step s rank r sends chunk r - s to rank r + 1. After n - 1 steps every chunk has been round. Sums go round
 the same way: in step s rank r sends chunk r - s - 1 on, with what it holds of it added. On a switch
 the ring is an order of the ranks; on a torus it is an axis that wraps. ``channels=8`` makes as many rings
-through nodes of GPUs, each by a NIC of its own (see `_channels`), as libraries do.
+through nodes of GPUs, each by a NIC of its own (see `_channels`), as libraries do. Messages of all_to_all go
+one rank further in every step: in step s rank r passes on those of rank r - s that are not yet there.
 
-Cost: n - 1 steps; every rank sends (n - 1) / n of D: T = (n - 1) (alpha + D / (n W)).
+Cost: n - 1 steps; every rank sends (n - 1) / n of D: T = (n - 1) (alpha + D / (n W)). Of all_to_all it sends
+n (n - 1) / 2 messages: T = (n - 1) (alpha + D / (2 n W)).
 """
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +18,8 @@ import numpy as np
 from hopcast.ir import algebra
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.lattice import Lattice
+from hopcast.ir.likewise import Likewise, Messages
 from hopcast.ir.orbits import shifts
 from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
 
@@ -22,6 +27,7 @@ from . import _channels
 
 SOURCE = "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Chan et al. 2007, doi:10.1002/cpe.1206"
 OPTIONS: dict[str, tuple[str, ...]] = {"channels": ()}
+_MOST_RANKS = 46_340  # n^2 messages are numbered in 32 bits
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
@@ -41,6 +47,18 @@ def reduce_scatter(group: Group, hint: Hint) -> Schedule:
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """Sums go round, then copies of them, the same way."""
     return algebra.then(reduce_scatter(group, hint), all_gather(group, hint), "all_reduce")
+
+
+def all_to_all(group: Group, hint: Hint) -> Schedule:
+    """Messages go round as far as they have to."""
+    n, around = group.ranks, Lattice((group.ranks,), False)
+    step = np.arange(n - 1)
+    one = np.ones(n - 1, np.int64)
+    make = Likewise(around, n, step, one, -step % n, step + 1, n - 1 - step, 0 * one)
+    return Schedule(
+        Messages(around, np.arange(n)), "ring", one_group(n), n, n - 1, make, None, 1, None,
+        functools.cache(make.orbit),
+    )  # fmt: skip
 
 
 def once_round(n: int, way: int = 1) -> Schedule:
@@ -65,7 +83,10 @@ def once_round(n: int, way: int = 1) -> Schedule:
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs a closed line of ranks."""
     if "channels" in hint.options:
-        return _channels.why_not(group, int(hint.options["channels"]))
+        what = None if collective != "all_to_all" else "all_to_all goes round one ring; leave channels out"
+        return what or _channels.why_not(group, int(hint.options["channels"]))
+    if collective == "all_to_all" and group.ranks > _MOST_RANKS:
+        return f"it numbers {group.ranks:,}^2 messages and stops at {_MOST_RANKS:,} ranks; use direct"
     return not_one_closed_line(group)
 
 
@@ -91,12 +112,16 @@ def exact(collective: str, group: Group, hint: Hint, asked: str) -> bool:
 
 
 def cost(collective: str, group: Group, hint: Hint) -> Cost | None:
-    """(n - 1) (alpha + D / (n W)), all_reduce twice that; None of several channels: flows can tell."""
+    """(n - 1) (alpha + D / (n W)), all_reduce twice that, all_to_all half of the bytes.
+
+    None of several channels: flows can tell.
+    """
     if "channels" in hint.options:
         return None
     a = long_axis(group)
     steps = group.ranks - 1
-    once = Cost(steps * group.latency[a], steps * hint.size / (group.ranks * group.bandwidth[a]))
+    size = hint.size / 2 if collective == "all_to_all" else hint.size
+    once = Cost(steps * group.latency[a], steps * size / (group.ranks * group.bandwidth[a]))
     return once.times(2) if collective == "all_reduce" else once
 
 

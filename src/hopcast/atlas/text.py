@@ -3,20 +3,20 @@
 import re
 from xml.etree import ElementTree
 
-from hopcast.atlas import Figure, Picture
+from hopcast.atlas import Figure, Numbers, Picture
 from hopcast.verbs.draw import Drawing
 
 _NEAR = 4.0  # pixels by which words of one line may differ in height
 
 
-def drawing(figure: Figure) -> Drawing:
-    """The figure as SVG, and in words for a terminal.
+def drawing(figure: Figure, numbers: Numbers | None = None) -> Drawing:
+    """The figure as SVG, and in words for a terminal, for its own numbers or others.
 
     >>> from hopcast.atlas import figure
     >>> print(drawing(figure("pyramid")))  # doctest: +ELLIPSIS
     The bandwidths of a TPU v5e...
     """
-    made = figure.draw(figure.takes)
+    made = figure.picture(numbers)
     return Drawing(lambda: words(made), lambda: made.svg)
 
 

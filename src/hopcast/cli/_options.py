@@ -174,7 +174,12 @@ ShiftOption = Annotated[int, typer.Option("--shift", metavar="K", help="permute 
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Say how the number comes about.")]
 SlowOption = Annotated[
     list[str] | None,
-    typer.Option("--slow", metavar="A:B=F", help="A cable at part F of its rate: 3,3:3,4=0.5. Repeatable."),
+    typer.Option(
+        "--slow",
+        metavar="A:B=F",
+        help="A cable at part F of its rate: 3,3:3,4=0.5; switches by the names they are printed with, as in "
+        "'rail 0 leaf:4 spines=0.5'. Repeatable.",
+    ),
 ]
 DeadOption = Annotated[
     list[str] | None, typer.Option("--dead", metavar="A:B", help="A cable that is cut: 3,3:3,4. Repeatable.")
@@ -262,7 +267,7 @@ def _listed(path: str) -> str:
 
 
 def numbers(option: str, text: str | None) -> list[int] | None:
-    """Whole numbers from ``0,1,2``.
+    """Whole numbers from ``0,1,2``; ``-1`` is one, for the start.
 
     Raises:
         ValueError: for anything else.
@@ -270,6 +275,6 @@ def numbers(option: str, text: str | None) -> list[int] | None:
     if text is None:
         return None
     parts = [p.strip() for p in text.split(",")]
-    if not all(p.isdecimal() for p in parts):
+    if not all(p.removeprefix("-").isdecimal() for p in parts):
         raise ValueError(f"{option} {text!r}: write whole numbers with commas, as in 0,1,2")
     return [int(p) for p in parts]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
+from hopcast.cli._page import columns, fitted
+
 DONE, NO, BAD_INPUT, INTERNAL, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
 
 _EXTRAS = {
@@ -21,14 +23,14 @@ _EXTRAS = {
     "uvicorn": "serve",
 }
 
-_HEAD = """\
-Usage: hopcast [--debug] COMMAND ...
+_WIDEST, _LINES = 100, 120  # columns of the first page of help, and of command lines in the others
 
-How data will move through a TPU or GPU cluster: which links a collective uses, how long it takes,
-how far that is from the physical limit, and what to change.
-
-Commands:
-"""
+_HEAD = (
+    "Usage: hopcast [--debug] COMMAND ...\n\n"
+    "How data will move through a TPU or GPU cluster: which links a collective uses, how long it takes, "
+    "how far that is from the physical limit, and what to change.\n\n"
+    "Commands:\n"
+)
 
 _TAIL = """
 Options:
@@ -167,15 +169,23 @@ def _usage_of(error: BaseException, words: list[str]) -> str | None:
 def _help() -> str:
     have = commands()
     width = max(map(len, have), default=0)
-    return _HEAD + "".join(f"  {n:<{width}}  {summary(f)}\n" for n, f in have.items()) + _TAIL
+    text = _HEAD + "".join(f"  {n:<{width}}  {summary(f)}\n" for n, f in have.items()) + _TAIL
+    return "".join(f"{fitted(line, columns(_WIDEST))}\n" for line in text.splitlines())
 
 
 def _laid_out(doc: str) -> str:
-    r"""The docstring with a ``\b`` before each indented paragraph: ``--help`` then keeps its lines."""
+    r"""The docstring with a ``\b`` before each indented paragraph: ``--help`` then keeps its lines.
+
+    Lines that a terminal has no room for are folded; ``--help`` indents all by two.
+    """
     import inspect
 
-    paragraphs = inspect.cleandoc(doc).split("\n\n")
-    return "\n\n".join(f"\b\n{p}" if "\n " in p or p.startswith(" ") else p for p in paragraphs)
+    wide, found = columns(_LINES) - 2, []
+    for paragraph in inspect.cleandoc(doc).split("\n\n"):
+        kept = "\n " in paragraph or paragraph.startswith(" ")
+        lines = [fitted(line, wide) for line in paragraph.splitlines()]
+        found.append("\n".join(["\b", *lines]) if kept else paragraph)
+    return "\n\n".join(found)
 
 
 def _one_line(message: str) -> str:

@@ -93,7 +93,7 @@ def _meant(word: str, known: Iterable[str]) -> list[str]:
     """
     listed = list(known)
     near = difflib.get_close_matches(word, listed, 2, _NEAR)
-    return near or [k for k in listed if k.startswith(word)][:2]
+    return near or [k for k in listed if word and k.startswith(word)][:2]
 
 
 def no_command(given: str, have: Iterable[str], examples: Callable[[str], Sequence[str]]) -> str:

@@ -1,5 +1,6 @@
 """A picture of a cluster, a route, a schedule step by step, or the load of links."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,7 @@ WhatArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="[COLLECTIVE]",
-        help="A collective or schedule; left out, the cluster is drawn. Or a figure: pyramid.",
+        help="A collective or schedule; left out, the cluster is drawn. Or a figure of the atlas: pyramid.",
     ),
 ]
 RouteOption = Annotated[
@@ -87,7 +88,7 @@ def command(
       hopcast draw all_to_all mesh:4x4 --cut -o cut.svg
       hopcast draw all_reduce mesh:4x4 --algorithm tree_packing --size 1GiB --trees
       hopcast draw all_reduce dgx-h100 --sweep 1K 1G -o crossover.svg
-      hopcast draw pyramid
+      hopcast draw pyramid v5p
     """
     from hopcast.verbs.draw import draw
 
@@ -96,8 +97,8 @@ def command(
     place = o.one_cluster(cluster, on, nodes) if cluster is not None or on is not None else None
     given = _given(context)
     what = _one_picture(what, place, given, route)
-    if place is None and _is_figure(what):
-        _draw_figure(what, given, out)
+    if _is_figure(what, place is None):
+        _draw_figure(what, place or "", size or "", given, out)
         return
     if place is None:
         _fits_alone(what, [key for key in given if key not in _OF_CLUSTER])
@@ -130,11 +131,12 @@ def _one_picture(what: str | None, place: str | None, given: list[str], route: t
     return what
 
 
-def _is_figure(what: str) -> bool:
+def _is_figure(what: str, alone: bool) -> bool:
     """Whether a word is a figure of the atlas, and no collective.
 
     Raises:
-        ValueError: for a slip of the pen.
+        ValueError: for a slip of the pen, if the word stands alone; beside a cluster it is rather one for a
+            collective.
     """
     if not what.replace("_", "").isalnum():
         return False
@@ -147,6 +149,8 @@ def _is_figure(what: str) -> bool:
     near = difflib.get_close_matches(what, known, 1, 0.8)
     if is_collective(what) or not near:
         return False
+    if near[0] != what and not alone:
+        return False
     if near[0] != what:
         raise ValueError(
             f"{what!r} is no figure and no cluster; did you mean {near[0]}? (see: hopcast draw --help)"
@@ -154,15 +158,22 @@ def _is_figure(what: str) -> bool:
     return True
 
 
-def _draw_figure(what: str, given: list[str], out: str | None) -> None:
-    """A figure of the atlas, as it stands there."""
+def _draw_figure(what: str, place: str, size: str, given: list[str], out: str | None) -> None:
+    """A figure of the atlas, as it stands there or for another cluster or size."""
     from hopcast.atlas import figure
     from hopcast.atlas.text import drawing
 
-    idle = [key for key in given if key != "--out"]
+    found = figure(what)
+    idle = [key for key in given if key not in ("--on", "--nodes", "--size", "--out")]
+    idle += ["cluster"] if place and not found.takes.on else []
+    idle += ["--size"] if size and not found.takes.size else []
     if idle:
         raise ValueError(f"{what} is a figure of the atlas and takes no {' or '.join(idle)}")
-    _put(drawing(figure(what)), out)
+    try:
+        picture = drawing(found, found.given(size=size, on=place))
+    except ValueError as error:  # the cluster of a picture needs no option
+        raise ValueError(str(error).removeprefix("--on ")) from None
+    _put(picture, out)
 
 
 def _fits_alone(what: str, asked: list[str]) -> None:
@@ -177,14 +188,15 @@ def _fits_alone(what: str, asked: list[str]) -> None:
 
 
 def _put(picture: "Drawing", out: str | None) -> None:
-    """Write the picture to a file by its suffix, or print it as text."""
+    """Write the picture to a file by its suffix, or print it as text; what to know of it goes to stderr."""
     from hopcast.cli import _output
 
-    if out and out.endswith(".svg"):
-        _output.write(out, picture.svg())
-    elif out and out.endswith(".txt"):
-        _output.write(out, str(picture) + "\n")
-    elif out:
+    if out is not None and not out.endswith((".svg", ".txt")):
         raise ValueError(f"-o {out!r}: a picture is written as .svg or .txt")
+    made = picture.svg() if out and out.endswith(".svg") else str(picture)
+    for warning in picture.warnings:
+        print(f"hopcast: note: {warning}", file=sys.stderr)
+    if out:
+        _output.write(out, made if out.endswith(".svg") else made + "\n")
     else:
-        print(picture)
+        print(made)

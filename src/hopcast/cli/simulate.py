@@ -53,7 +53,7 @@ def command(
     from hopcast.cli import _output, _progress
     from hopcast.verbs.simulate import simulate, trace
 
-    if out and not out.endswith(".json"):
+    if out is not None and not out.endswith(".json"):
         raise ValueError(f"-o {out!r}: a trace is written as .json; the table goes to stdout")
     o.has_size(size, matrix, moe)
     with _progress.Progress() as progress:

@@ -33,7 +33,7 @@ def impaired(cluster: Cluster) -> str:
     said = []
     if len(slow) and cluster.rated is not None:
         part = topology.bandwidth[slow] / cluster.rated[slow]
-        said.append(f"slow: {_listed(topology, slow, [f' at {p:.0%}' for p in part.tolist()])}")
+        said.append(f"slow: {_listed(topology, slow, [f' at {100 * p:.3g}%' for p in part.tolist()])}")
     if len(dead := np.flatnonzero(topology.bandwidth == 0).astype(np.int32)):
         said.append(f"dead: {_listed(topology, dead, [''] * len(dead))}")
     return "; ".join(said)

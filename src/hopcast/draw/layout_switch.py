@@ -18,6 +18,7 @@ _TIERS = ((16, 40.0, 60.0, 10.0), (40, 24.0, 32.0, 8.0), (72, 18.0, 24.0, 7.0), 
 _ALL = 40  # chips up to which all nodes are drawn; above it is the first, the second and the last
 _MOST_NODES, _MOST_CHIPS = 6, 100  # of which the second is left out where the nodes have more chips
 _WIDEST = 1330.0  # of a row whose boxes grow for their names
+_DEEPEST = 220.0  # below their row, of cables from chip to chip
 _PAUSE = 56.0  # between nodes that do not follow one another
 
 
@@ -80,7 +81,10 @@ def layers(topology: Topology, keep: Collection[int] = ()) -> Layout:
         hidden=frozenset(there.hidden),
     )
     ends = zip(topology.src.tolist(), topology.dst.tolist(), strict=True)
-    found.traces = [Trace(()) if there.hidden & {a, b} else _link(there, a, b) for a, b in ends]
+    found.traces = [
+        Trace(()) if there.hidden & {a, b} else _link(there, a, b, max(a, b) < topology.chips)
+        for a, b in ends
+    ]
     found.notes = _notes(topology, there, leads, nodes, named=bool(size))
     return found
 
@@ -132,12 +136,15 @@ def _hide(topology: Topology, there: _Rows, level: list[int], keep: Collection[i
             there.hidden.add(v)
 
 
-def _link(there: _Rows, a: int, b: int) -> Trace:
+def _link(there: _Rows, a: int, b: int, chips: bool) -> Trace:
     """From box to box; between layers it leaves and enters by the edges that face each other.
 
-    From the middles it would run behind the boxes beside its own.
+    From the middles it would run behind the boxes beside its own. So would a cable from chip to chip: past
+    others it goes below its row.
     """
     (ax, ay), (bx, by) = centre(there.boxes[a]), centre(there.boxes[b])
+    if chips and ay == by and abs(a - b) > 1:
+        return Trace((((ax, ay), ((ax + bx) / 2, ay + _sag(abs(a - b))), (bx, by)),))
     if b in there.bars:
         bx = ax
     elif a in there.bars:
@@ -147,6 +154,11 @@ def _link(there: _Rows, a: int, b: int) -> Trace:
     elif ay > by:
         ay, by = there.boxes[a].top, there.boxes[b].bottom
     return Trace((((ax, ay), (bx, by)),), upright=ay != by)
+
+
+def _sag(places: int) -> float:
+    """How far below a row a cable goes: the steeper the farther, so that none runs on another."""
+    return min(places * (8.0 + 2.5 * places), _DEEPEST)
 
 
 def _notes(

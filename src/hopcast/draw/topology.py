@@ -221,6 +221,7 @@ def load_class(share: float) -> int:
 def draw_cables(canvas: Canvas, plan: Layout, topology: Topology, busy: Floats | None) -> None:
     """All links: cables, or arrows as thick and dark as they are busy. Shapes: ``busy`` is ``float64[m]``."""
     drawn: set[tuple[int, int, bool]] = set()
+    there = set(zip(topology.src.tolist(), topology.dst.tolist(), strict=True))
     corner = 9.0
     for link in range(topology.links):
         a, b = int(topology.src[link]), int(topology.dst[link])
@@ -235,8 +236,9 @@ def draw_cables(canvas: Canvas, plan: Layout, topology: Topology, busy: Floats |
             drawn.add(key)
         if busy is None or dead:
             cls = "dead" if dead else "wrap" if trace.wraps else "cable"
+            tip, size = ("", 0.0) if (b, a) in there else ("bundletip", 9.0)
             for way in plan.ways(topology, link, 0.0):
-                canvas.line(way, cls, radius=corner)
+                canvas.line(way, cls, radius=corner, tip=tip, size=size)
             if dead:
                 _cross(canvas, plan.ways(topology, link, 0.0)[0])
             continue

@@ -260,7 +260,7 @@ def _sheet(
 
 
 def _switches(topology: Topology) -> list[str]:
-    """What each switch joins; equal ones in one line."""
+    """What each switch joins, equal ones in one line; then what joins chips without a switch."""
     near: dict[int, set[int]] = {v: set() for v in range(topology.chips, topology.vertices)}
     for a, b in zip(topology.src.tolist(), topology.dst.tolist(), strict=True):
         if b >= topology.chips:
@@ -275,8 +275,27 @@ def _switches(topology: Topology) -> list[str]:
         words = [f"{'chip' if len(chips) == 1 else 'chips'} {runs(chips)}"] if chips else []
         words += [_switch_names(topology, uplinks)] if uplinks else []
         lines.append(f" {_switch_names(topology, here)}{' each' * (len(here) > 1)} -- {' and '.join(words)}")
+    lines += _between_chips(topology)
     more = len(lines) - _SWITCH_LINES
     return lines if more <= 0 else [*lines[:_SWITCH_LINES], f" and {more:,} more like these"]
+
+
+def _between_chips(topology: Topology) -> list[str]:
+    """The chips that each chip has a cable to, each cable once, and those that it has only a link to."""
+    joins = np.maximum(topology.src, topology.dst) < topology.chips
+    there = set(zip(topology.src[joins].tolist(), topology.dst[joins].tolist(), strict=True))
+    both: dict[int, list[int]] = {}
+    one_way: dict[int, list[int]] = {}
+    for a, b in sorted(there):
+        if (b, a) not in there:
+            one_way.setdefault(a, []).append(b)
+        elif a < b:
+            both.setdefault(a, []).append(b)
+    return [
+        f" chip {a} {sign} {'chip' if len(others) == 1 else 'chips'} {runs(others)}"
+        for sign, found in (("--", both), ("->", one_way))
+        for a, others in found.items()
+    ]
 
 
 def _switch_names(topology: Topology, vertices: Sequence[int]) -> str:

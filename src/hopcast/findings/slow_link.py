@@ -44,7 +44,7 @@ def when(answer: Answer) -> str | None:
     said = []
     if len(slow):
         rate = topology.bandwidth[slow[0]] / usual[slow[0]]
-        said.append(f"{topology.link_name(int(slow[0]))} runs at {rate:.0%}")
+        said.append(f"{topology.link_name(int(slow[0]))} runs at {100 * rate:.3g}%")
     if len(dead):
         said.append(f"{topology.link_name(int(dead[0]))} is dead and its traffic goes round")
     found = _round(q, answer.algorithm, answer.source, answer.price, answer.time)
@@ -54,7 +54,8 @@ def when(answer: Answer) -> str | None:
         if found
         else ""
     )
-    return f"{len(weak)} links are below their rate: {'; '.join(said)}; {answer.bottleneck}{other}"
+    many = "1 link is below its" if len(weak) == 1 else f"{len(weak)} links are below their"
+    return f"{many} rate: {'; '.join(said)}; {answer.bottleneck}{other}"
 
 
 def _costs(answer: Answer, usual: Floats) -> bool:

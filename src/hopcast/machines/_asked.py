@@ -84,11 +84,15 @@ def read(
     gpus = _whole(text, options, "gpus", most, 1, most, f"GPUs of {name}")
     usual = min(int(figures["domain.nics"].value), gpus) if "domain.nics" in figures else gpus
     nics = _whole(text, options, "nics", usual, 1, gpus, "NICs: a GPU uses one, so as many as GPUs at most")
-    if gpus % nics:
-        raise InputError(f"{text!r}: {gpus} GPUs cannot share {nics} NICs evenly; write a divisor of {gpus}")
     if "seed" in options and options.get("routing") != "ecmp":
         raise InputError(f"{text!r}: seed= is of routing=ecmp; even spreading is not random")
     slots = _slots(text, options["nodes"], total) if "nodes" in options else tuple(range(total))
+    if gpus % nics and len(slots) > 1:  # a node alone uses none
+        near = max(k for k in range(1, nics + 1) if gpus % k == 0)
+        raise InputError(
+            f"{text!r}: {gpus} GPUs cannot share {nics} NICs evenly; write a divisor of {gpus}, as in "
+            f"nics={near}"
+        )
     able = {k: _ability(text, options, k, name, figures) for k in ("sharp", "nvls")}
     able["sharp"] &= len(slots) > 1  # it is of the network between nodes, which one node does not use
     peer = figures["nvlink.link.bandwidth" if direct else "nvlink.bandwidth"].value

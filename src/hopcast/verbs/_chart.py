@@ -24,7 +24,7 @@ def chart(swept: Result) -> str:
     rows = [row for row in swept.rows if row["size_bytes"]]  # of the others nothing is sent
     sizes = sorted({row["size_bytes"] for row in rows})
     if len(sizes) < 2:
-        raise InputError("a chart needs two sizes or more; widen -b and -e")
+        raise InputError("a chart needs two sizes or more; take others further apart")
     by_name: dict[str, dict[int, tuple[float, float]]] = {}
     for row in rows:
         by_name.setdefault(row["algorithm"], {})[row["size_bytes"]] = (

@@ -14,10 +14,12 @@ class Drawing:
     Attributes:
         text: Makes the text.
         svg: Makes the SVG.
+        warnings: What the user should know of it.
     """
 
     text: Callable[[], str]
     svg: Callable[[], str]
+    warnings: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text()

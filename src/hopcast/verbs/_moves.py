@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hopcast.choose import answer
 from hopcast.ir import algebra
 from hopcast.ir import mesh as meshes
 from hopcast.ir.collective import Collective
@@ -19,6 +18,7 @@ from hopcast.names import InputError
 from hopcast.predict import Answer
 from hopcast.question import Question
 
+from ._advice import answer
 from .ask import Place
 
 _PER_STEP = 1e-12  # seconds: of plans that take equally long the one of fewer steps is chosen
@@ -116,8 +116,8 @@ class Prices:
         asked = Question(cluster, move.name, self.where.mesh, move.over, group, move.size, hint)
         if source is not None:
             own = algebra.lay(_permutation(source), group.all_groups, cluster.topology.vertices)
-            return answer(replace(asked, collective=own.collective.name, schedule=own))
-        return answer(asked, self.algorithm)
+            return answer(replace(asked, collective=own.collective.name, schedule=own), prices=())
+        return answer(asked, self.algorithm, prices=())
 
 
 def _permutation(source: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> Schedule:

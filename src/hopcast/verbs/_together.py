@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from hopcast.choose import answer
 from hopcast.ir import algebra
 from hopcast.names import InputError
 from hopcast.predict import Answer
@@ -16,6 +15,7 @@ from hopcast.simulate.flows import Flows, simulate
 from hopcast.units import show_both, show_seconds, show_size
 
 from . import ask
+from ._advice import answer, working
 
 SHOWN = (
     "collective",
@@ -31,6 +31,7 @@ SHOWN = (
     "efficiency",
     "bottleneck",
 )
+_PRICES = ("flows",)  # a closed form or a barrier knows nothing of another collective
 _OTHER = re.compile(
     r"\s*(?P<collective>[\w-]+)\s*:\s*(?P<size>\S+)(\s+over\s+(?P<over>\S+))?(\s+by\s+(?P<algorithm>\S+))?\s*"
 )
@@ -74,8 +75,9 @@ def result(
             "--algorithm all, --price formula or steps and --combine max"
         )
     other, how = _second(question, where, beside)
-    alone = [answer(question, algorithm, "flows"), answer(other, how, "flows")]
-    flows = None if _is_apart(alone) else _flows(alone)
+    alone = [answer(one, by, "flows", prices=_PRICES) for one, by in ((question, algorithm), (other, how))]
+    with working(question, algorithm, "flows", prices=_PRICES):
+        flows = None if _is_apart(alone) else _flows(alone)
     ends = [a.time for a in alone] if flows is None else _ends(alone, flows)
     rows = []
     for one, end in zip(alone, ends, strict=True):

@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 
 from hopcast import chips as sheets
 from hopcast.chips import Chip, slices
-from hopcast.choose import answer
 from hopcast.clusters import cluster as cluster_named
 from hopcast.findings import memory
 from hopcast.names import InputError
 from hopcast.predict import Answer
+from hopcast.read.schedule import is_schedule
 from hopcast.result import Result, Row
 from hopcast.units import show_both, show_seconds
 
 from . import _layouts, ask
+from ._advice import answer
 from .predict import IDEAL
 
 SHOWN = ("cluster", "type", "wraps", "algorithm", "price", "time_us", "bound_us", "efficiency", "limit_us")
@@ -67,7 +68,7 @@ def advise(
     """On which slice of so many chips, and along which of its axes, a collective takes least time.
 
     Args:
-        collective: A name.
+        collective: A name, or a schedule's file.
         chips: Of one slice.
         size: D, bytes of the whole array of one group.
         on: Generations, ``v5e``, with options of clusters behind them, ``v5p,latency=0``; empty: all that
@@ -107,6 +108,9 @@ def advise(
         raise InputError(f"--chips {chips}: a slice has 1 chip or more, as in --chips 16")
     if over and mesh is None:
         raise InputError(f"--over {over}: it names axes of a mesh; write --mesh data=16,model=4 as well")
+    # A schedule is its own algorithm, also beside the default.
+    own = is_schedule(collective) and algorithm in ("best", "auto")
+    by = "auto" if own else algorithm
     found, without = _candidates(chips, on)
     refused: list[str] = []
     first: InputError | None = None
@@ -118,7 +122,7 @@ def advise(
                     collective, one.cluster, size=size, root=root, shift=shift, seed=seed,
                     per_rank=per_rank, mesh=mesh, over=over, order=one.order,
                 )  # fmt: skip
-                answers.append((one, answer(asked, algorithm, price, combine, _MOST_SENDS)))
+                answers.append((one, answer(asked, by, price, combine, _MOST_SENDS)))
         except InputError as error:
             first = first or error
             refused.append(f"{slice_.cluster}: {error}")
@@ -127,10 +131,11 @@ def advise(
     answers.sort(key=lambda pair: (pair[1].time, pair[0].order not in ("", "jax"), pair[0].name))
     asked = answers[0][1].question
     where = f"over {','.join(asked.over or asked.mesh.names)} of {mesh} on" if mesh else "over"
+    ranked, plural = _ranked("" if own else algorithm), "s" * (chips != 1)
     return Result(
         [_row(one, a) for one, a in answers],
         (*SHOWN, "order", "mesh") if mesh else SHOWN,
-        f"{asked.collective} of {show_both(asked.size)} {where} {chips} chips, {_ranked(algorithm)}: {IDEAL}",
+        f"{asked.collective} of {show_both(asked.size)} {where} {chips} chip{plural}, {ranked}: {IDEAL}",
         [*_notes(answers), *refused, *(_none_of(chip, chips) for chip in without if on)],
         (),
         {
@@ -142,7 +147,9 @@ def advise(
 
 
 def _ranked(algorithm: str) -> str:
-    """What the order of the rows goes by, in words."""
+    """What the order of the rows goes by, in words; of a schedule no algorithm."""
+    if not algorithm:
+        return "ranked by its time"
     if algorithm == "best":
         return "ranked by the fastest schedule known (--algorithm auto: by what XLA runs)"
     return f"ranked by {'what XLA runs' if algorithm == 'auto' else algorithm}"
@@ -238,4 +245,4 @@ def _none_of(chip: Chip, chips: int) -> str:
     numbers = ((range(min(chips, _SEARCH) - 1, 0, -1)), range(chips + 1, _SEARCH))
     near = [next((n for n in some if slices.shapes(chip, n)), None) for some in numbers]
     words = [f"{n} ({slices.spell(slices.shapes(chip, n)[0].shape)})" for n in near if n is not None]
-    return f"no slice of {chips} chips on {chip.name}; nearest is {' or '.join(words)}"
+    return f"no slice of {chips} chip{'s' * (chips != 1)} on {chip.name}; nearest is {' or '.join(words)}"

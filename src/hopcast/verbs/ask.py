@@ -20,6 +20,8 @@ from hopcast.names import InputError
 from hopcast.question import Question, collective_name
 from hopcast.read import schedule as schedules
 
+USUAL_SIZE = "1MiB"  # where none is given and none has to be
+
 
 @dataclass(frozen=True)
 class Place:

@@ -144,7 +144,8 @@ def _split(where: Cluster, split: str, by: str) -> tuple[Cut, list[str]]:
         (word for word, count in counts.items() if sum(parts) == count), "chips" if inside_node else ""
     )
     if max(counts.values()) < 2:
-        raise InputError(f"--split {split}: {where.name} has 1 {next(iter(counts))}, which is no two parts")
+        one = next(iter(counts)).removesuffix("s") or "su"
+        raise InputError(f"--split {split}: {where.name} has 1 {one}, which is no two parts")
     if len(said) != 2 or len(parts) != 2 or not found or 0 in parts:
         choices = " or ".join(f"the {count} {word}" for word, count in counts.items())
         some = next(iter(counts.values()))

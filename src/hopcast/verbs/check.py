@@ -14,6 +14,7 @@ from hopcast.question import Question
 from hopcast.result import Result, Row
 
 from . import _traffic, ask
+from ._advice import working
 
 
 def build(
@@ -40,7 +41,7 @@ def build(
     """
     sent = _traffic.asked(matrix, moe, size, cluster, over, mesh, order)
     q, _ = ask.question(
-        collective, cluster, size=sent.size or "1MiB", over=over, mesh=mesh, order=order, root=root,
+        collective, cluster, size=sent.size or ask.USUAL_SIZE, over=over, mesh=mesh, order=order, root=root,
         shift=shift, seed=seed, matrix=sent.matrix,
     )  # fmt: skip
     return scheduled(q, algorithm)
@@ -51,8 +52,9 @@ def scheduled(q: Question, algorithm: str) -> Schedule:
     if q.schedule is not None:
         refuse_algorithm(algorithm)
         return q.schedule
-    chosen = choice(q, algorithm)
-    made = chosen.algorithm.build(q.collective, q.group, replace(q.hint, options=chosen.options))
+    with working(q, algorithm, prices=()):
+        chosen = choice(q, algorithm)
+        made = chosen.algorithm.build(q.collective, q.group, replace(q.hint, options=chosen.options))
     return algebra.lay(made, q.group.all_groups, q.cluster.topology.vertices, q.group.hubs)
 
 

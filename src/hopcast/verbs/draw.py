@@ -1,27 +1,30 @@
 """draw: a cluster, routes on it, a schedule step by step, the load of its links, its trees, what binds it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hopcast import clusters
-from hopcast.choose import answer
 from hopcast.draw import schedule_svg, schedule_text, topology_svg, topology_text
 from hopcast.graph.flow import disjoint_routes
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
 from hopcast.names import InputError
-from hopcast.question import is_collective
+from hopcast.question import Question, is_collective
 from hopcast.read.schedule import is_schedule
 
 from . import _traffic, ask
 from . import _views as views
 from . import sweep as sweeps
+from ._advice import answer
 from ._chart import chart
 from ._cut import binding, halves
 from ._drawing import Drawing
 from .check import scheduled
 
 __all__ = ["Drawing", "draw"]
+
+_USUAL = (f"drawn for {ask.USUAL_SIZE}, as no size is given",)
 
 
 def draw(
@@ -89,7 +92,8 @@ def draw(
         if isinstance(what, str) and (is_schedule(what) or is_collective(what)):
             raise InputError(f"{what!r} is drawn on a cluster: hopcast draw {what} ring:8")
         alone = ask.cluster_of(what, slow, dead)
-        return views.cut(alone, halves(alone)) if cut else _cluster(alone, route)
+        drawn = views.cut(alone, halves(alone)) if cut else _cluster(alone, route)
+        return replace(drawn, warnings=alone.assumed)
     if isinstance(what, Cluster) or route is not None:
         raise InputError("a route is drawn on a cluster alone: hopcast draw CLUSTER --route 3,3 0,0")
     if sweep is not None:
@@ -102,20 +106,38 @@ def draw(
             algorithm="all" if algorithm == "auto" else algorithm, over=over, mesh=mesh, order=order,
             root=root, shift=shift, seed=seed, slow=slow, dead=dead,
         )  # fmt: skip
-        return Drawing(lambda: str(swept), lambda: chart(swept))
+        return Drawing(lambda: str(swept), lambda: chart(swept), tuple(swept.warnings))
     sent = _traffic.asked(matrix, moe, size, cluster, over, mesh, order)
     q, where = ask.question(
-        what, cluster, size=sent.size or "1MiB", over=over, mesh=mesh, order=order, root=root, shift=shift,
-        seed=seed, per_rank=per_rank, slow=slow, dead=dead, matrix=sent.matrix, words=sent.words,
+        what, cluster, size=sent.size or ask.USUAL_SIZE, over=over, mesh=mesh, order=order, root=root,
+        shift=shift, seed=seed, per_rank=per_rank, slow=slow, dead=dead, matrix=sent.matrix, words=sent.words,
     )  # fmt: skip
-    if cut:
-        return views.cut(where.cluster, binding(answer(q, algorithm)))
-    if load:
-        return views.load(answer(q, algorithm, "flows"))
+    view = "cut" if cut else "load" if load else "trees" if trees else "steps"
+    return _view(q, where, algorithm, view, steps, () if sent.size else _USUAL)
+
+
+def _view(
+    q: Question,
+    where: ask.Place,
+    algorithm: str,
+    view: str,
+    steps: Sequence[int] | None,
+    usual: Sequence[str],
+) -> Drawing:
+    """One picture of a collective; ``usual`` is what to say if it depends on a size that nobody gave."""
+    if view == "cut":
+        drawn = views.cut(where.cluster, binding(answer(q, algorithm)))
+        return replace(drawn, warnings=(*usual, *where.warnings))
+    if view == "load":
+        return replace(
+            views.load(answer(q, algorithm, "flows", prices=("flows",))), warnings=(*usual, *where.warnings)
+        )
     made = scheduled(q, algorithm)
-    if trees:
-        return views.trees(made, where.cluster)
-    return _in_steps(made, where.cluster, steps)
+    if view == "trees":
+        return replace(views.trees(made, where.cluster), warnings=tuple(usual))
+    # The steps of a named algorithm look alike at any size.
+    chosen = q.schedule is None and algorithm in ("auto", "best")
+    return replace(_in_steps(made, where.cluster, steps), warnings=tuple(usual) if chosen else ())
 
 
 def _in_steps(made: Schedule, where: Cluster | None, steps: Sequence[int] | None) -> Drawing:

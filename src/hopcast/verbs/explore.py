@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from hopcast import algorithms
-from hopcast.choose import answer, library
+from hopcast.choose import library
 from hopcast.draw.explorer import page
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.files import whole_or_not
@@ -17,10 +17,10 @@ from hopcast.predict import Answer, Choice
 from hopcast.question import Question
 
 from . import _traffic, ask
+from ._advice import answer
 
 _SIMULATED_SENDS, _SIMULATED_CELLS = 20_000, 300_000  # of all groups; flows of more take seconds
 _SMALL_CHIPS = 256  # up to which `best` may simulate what it tries
-_USUAL = "1MiB"  # the size where none is given
 _NOTEBOOK_HEIGHT = 860
 
 
@@ -127,15 +127,14 @@ def explore(
     if compare is not None:
         asked.append(_second(compare, collective, cluster, algorithm))
     answers: list[Answer] = []
-    warnings = (
-        [] if size or moe or matrix is not None else [f"all times are for {_USUAL}, as no size is given"]
-    )
+    told = size or moe or matrix is not None
+    warnings = [] if told else [f"all times are for {ask.USUAL_SIZE}, as no size is given"]
     for what, where, by in asked:
         sent = _traffic.asked(matrix, moe, size, where, over, mesh, order)
         q, spot = ask.question(
             what,
             where,
-            size=sent.size or _USUAL,
+            size=sent.size or ask.USUAL_SIZE,
             over=over,
             mesh=mesh,
             order=order,

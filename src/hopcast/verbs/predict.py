@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hopcast import algorithms
-from hopcast.choose import answer, every
+from hopcast.choose import every
 from hopcast.findings import find
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
@@ -16,6 +16,7 @@ from hopcast.result import Result, Row
 from hopcast.units import show_both, show_seconds
 
 from . import _together, _traffic, ask
+from ._advice import answer, working
 from ._stages import stages
 
 IDEAL = "ideal: links at their rated one-way bandwidth; real machines reach 80-95 % of this"
@@ -154,7 +155,11 @@ def _result(
 ) -> Result:
     """One collective by one algorithm, or a row for each."""
     several = algorithm == "all" and q.schedule is None
-    found = every(q, price, combine) if several else [answer(q, algorithm, price, combine)]
+    if several:
+        with working(q, "best", price, combine):
+            found = every(q, price, combine)
+    else:
+        found = [answer(q, algorithm, price, combine)]
     rows = [_row(a) for a in found]
     notes = said + ([] if several else _notes(found[0], rows[0], explain))
     in_network = not several and found[0].algorithm.split(",")[0] in ("nvls", "sharp")

@@ -64,7 +64,7 @@ def show(cluster: str | Cluster) -> Result:
         "domains": facts.get("domains"),
         **{k: facts[k] for k in _COUNTS if facts.get(k)},
         "links": topology.links,
-        "cables": topology.links // 2,
+        **_cables(topology),
         "axes": [{"name": a.name, "length": a.length, "wraps": a.wraps} for a in topology.axes],
         "levels": _levels.levels(where),
         "diameter": diameter,
@@ -76,8 +76,8 @@ def show(cluster: str | Cluster) -> Result:
         "hop_latency_us": _one(topology.latency * (1 if np.all(topology.dst < topology.chips) else 2) * 1e6),
     }
     counts = " x ".join(_counted(a) for a in topology.axes)
-    counted = "cores" if topology.cores > 1 else "chips"
-    title = f"{where.name}: {counts} = {topology.chips} {counted}"
+    counted = "core" if topology.cores > 1 else "chip"
+    title = f"{where.name}: {counts} = {topology.chips} {counted}{'s' * (topology.chips != 1)}"
     same = "devices" if row["devices"] == row["chips"] else ""  # most chips are one device
     shown = [k for k, v in row.items() if v is not None and v != [] and k != same]
     listed = figures(where)
@@ -87,6 +87,20 @@ def show(cluster: str | Cluster) -> Result:
     ]
     notes = [*where.notes, *(sources if listed else [])]
     return Result([row], shown, title, notes, where.assumed, {"cluster": where.name}, where)
+
+
+def _cables(topology: Topology) -> Row:
+    """Cables, which carry both ways, and the links that have none back, where there are such.
+
+    >>> from hopcast.topologies import ring
+    >>> _cables(ring.build("ring:5", (5,), 45e9, 0.0))
+    {'cables': 5}
+    """
+    src, dst = topology.src.astype(np.int64), topology.dst.astype(np.int64)
+    _, pair = np.unique(np.minimum(src, dst) * topology.vertices + np.maximum(src, dst), return_inverse=True)
+    up, down = (np.bincount(pair, way, topology.links) for way in (src < dst, src > dst))
+    one_way = int(np.abs(up - down).sum())
+    return {"cables": int(np.minimum(up, down).sum()), **({"one_way_links": one_way} if one_way else {})}
 
 
 def _one(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | None:

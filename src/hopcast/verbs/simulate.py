@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hopcast.choose import answer
 from hopcast.findings import find
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
@@ -22,11 +21,13 @@ from hopcast.simulate.noise import Noise
 from hopcast.units import show_both, show_seconds
 
 from . import _traffic, _uneven, ask
+from ._advice import answer, working
 from ._report import report
 
 _SHOWN_PATH = 12
 _SHOWN_LINKS = 12
 _PERCENTILES = (5, 50, 95, 99)
+_PRICES = ("flows",)
 
 
 def simulate(
@@ -93,12 +94,14 @@ def simulate(
     )  # fmt: skip
     uneven = _uneven.noise(there.topology, jitter, straggler, seed)
     runs = _uneven.samples(samples, uneven)
-    a = answer(replace(q, progress=progress, shortcut=shortcut, detail=True), algorithm, "flows")
+    watched = replace(q, progress=progress, shortcut=shortcut, detail=True)
+    a = answer(watched, algorithm, "flows", prices=_PRICES)
     rated, times = a.time, np.zeros(0)
-    if uneven is not None:
-        a, times = _with_noise(a, uneven, runs, every)
-    elif every and a.flows is not None and not a.flows.detailed:
-        a = replace(a, flows=_run(a, None, True))
+    with working(watched, algorithm, "flows", prices=_PRICES):
+        if uneven is not None:
+            a, times = _with_noise(a, uneven, runs, every)
+        elif every and a.flows is not None and not a.flows.detailed:
+            a = replace(a, flows=_run(a, None, True))
     said = [*sent.said, *([_spread(uneven, times, rated)] if uneven is not None else [])]
     said += (
         [f"other traffic takes {' and '.join(background)}; bounds are of what is left"] if background else []

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hopcast import units
-from hopcast.choose import answer, every
+from hopcast.choose import every
 from hopcast.dtypes import itemsize
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import ROOTED, busbw_factor, per_rank_size
@@ -15,6 +15,7 @@ from hopcast.question import Question
 from hopcast.result import Result, Row
 
 from . import ask
+from ._advice import answer, working
 from .predict import IDEAL
 
 MOST_SIZES = 10_000
@@ -33,7 +34,9 @@ def sizes(
     """
     low, high = units.size(first), units.size(last)
     if high < low:
-        raise InputError(f"-b {first} is above -e {last}; the sizes go from the first to the last")
+        raise InputError(
+            f"sizes from {first} to {last}: the first is above the last; write the smallest first"
+        )
     if step is None and not 1 < factor < 2.0**63:
         raise InputError(f"-f {factor:g}: the factor between sizes is above 1, as in -f 2")
     more = units.size(step) if step is not None else 0
@@ -122,11 +125,11 @@ def sweep(
             continue
         if sent != size:
             q, _ = asked(round(sent))
-        found = (
-            every(q, price, combine)
-            if algorithm == "all" and q.schedule is None
-            else [answer(q, algorithm, price, combine)]
-        )
+        if algorithm == "all" and q.schedule is None:
+            with working(q, "best", price, combine):
+                found = every(q, price, combine)
+        else:
+            found = [answer(q, algorithm, price, combine)]
         rows += [_row(a, dtype, item) for a in found]
         barred |= dict.fromkeys(note for a in found for note in a.notes if note.startswith(BY_STEPS))
     inputs.pop("size_bytes")
