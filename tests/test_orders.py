@@ -63,6 +63,14 @@ def test_nobody_knows_what_a_compiler_runs_in_an_order_that_is_none_of_axes(orde
     assert got["time_us"] <= 1.05 * row(collective, "v5p:4x4x4", "--size", "48MiB")["time_us"]
 
 
+def test_axes_of_every_fourth_chip_have_a_fourth_of_the_links():
+    """What goes along x first leaves a sixteenth for y, of which four groups share each line."""
+    mesh = ("--mesh", "data=64,model=4", "--over", "data", "--order", "x,y", "--algorithm", "best")
+    got = row("all_reduce", "v5e:16x16,latency=0", "--size", "1GiB", *mesh)
+    x, y = (1 - 1 / 16) / 2, (1 / 16 - 1 / 64) / 2 * 4
+    assert got["bound_us"] < got["time_us"] <= 2 * (x + y) * 2**30 / 45e9 * 1e6
+
+
 WRONG = [
     ("0 1 2", "it has 3 entries"), ("0 1 1 3", "1 is there twice"), ("0 1 2 4", "entry 4 is 4"),
     ("0 1 x 3", "'x' is not a chip number"),

@@ -34,7 +34,7 @@ MOST_SENDS = 5_000_000  # that may be asked for
 _TRIED_SENDS = 1_000_000  # that are followed in a second or two
 _MOST_MIXED = 2_200  # edges of trees over links of nodes and between them, which others try
 _MOST_EDGES = 20_000  # of all trees that may be asked for
-_LEAST = 0.9  # of the most that can flow, unless asked; a machine's routes do not allow every way over switches
+_LEAST = 0.9  # of what can flow, unless asked; the routes of a machine do not allow every way over switches
 _EFFORT, _MOST_TRIES = 8_000, 16  # edges of all packings tried, and packings
 # Latencies that one of two lanes is behind the other: as much more than one as less than the two that a piece
 # takes at least, so that links that are not alike do not bring them together. Routes over switches have other

@@ -342,7 +342,7 @@ def _grid_axes(cluster: Cluster, mesh: Mesh, i: int) -> list[tuple[Axis, float, 
         name = axis.name if mesh.names[i] == axis.name or len(factors) > 1 else mesh.names[i]
         # Closed forms hold where what is half way round an even axis goes half each way.
         lopsided = forward and closed and f.length % 2 == 0
-        rate = 0.0 if twisted or lopsided else ports.rate(topology.bandwidth[links])
+        rate = 0.0 if twisted or lopsided else ports.rate(topology.bandwidth[links]) / f.stride
         apart = f.stride == 1 and bool((np.count_nonzero(across, axis=1) == 1).all())
         found.append((Axis(name, f.length, closed, inner=axis.inner), rate, latency, apart))
     return found
