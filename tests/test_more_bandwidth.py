@@ -21,16 +21,15 @@ CABLES = [
 ]  # fmt: skip
 COLLECTIVES = ("broadcast", "all_gather", "reduce_scatter", "all_reduce")
 FOREST = algorithms.get("forest")
-SIZE = "16MiB"
+# Where some pieces of a few latencies are all there is to send, other trees save up to 10 % (2026-11).
+SIZES = {"dgx-h100:2": "256MiB"}
 # Capacities come in whole trees and pieces; how these meet without a barrier moves some percent more.
 ROUNDING = 1.05
-# A broadcast of so few pieces between nodes is mostly latency, which plans for fewer or other trees share
-# otherwise: 9 % (2026-11).
-WIDER = {("broadcast", "dgx-h100:2", "0,0:rail 0 leaf"): 1.10}
 
 
 def _question(collective: str, name: str, cable: str, factor: float) -> Question:
-    return ask.question(collective, name, size=SIZE, slow=[f"{cable}={factor:g}"] if factor < 1 else [])[0]
+    slow = [f"{cable}={factor:g}"] if factor < 1 else []
+    return ask.question(collective, name, size=SIZES.get(name, "16MiB"), slow=slow)[0]
 
 
 def _worst(times: list[float]) -> float:
@@ -49,17 +48,15 @@ def test_a_faster_cable_hurts_no_forest(collective, name, cable):
         by_flows.append(flows.simulate(laid, q.cluster, q.size).seconds)
         cost = steps(laid, q.cluster, q.size)
         by_steps.append(cost.latency + cost.bandwidth)
-    allowed = WIDER.get((collective, name, cable), ROUNDING)
-    assert _worst(by_flows) <= allowed
-    assert _worst(by_steps) <= allowed
+    assert _worst(by_flows) <= ROUNDING
+    assert _worst(by_steps) <= ROUNDING
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("name", "cable"), CABLES)
 def test_a_faster_cable_hurts_not_what_best_takes(collective, name, cable):
-    allowed = WIDER.get((collective, name, cable), ROUNDING)
     times = [answer(_question(collective, name, cable, f), "best", "flows").time for f in FACTORS]
-    assert _worst(times) <= allowed
+    assert _worst(times) <= ROUNDING
 
 
 @pytest.mark.parametrize("size", ["4MiB", "64MiB", "1GiB"])

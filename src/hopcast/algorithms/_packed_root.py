@@ -6,8 +6,9 @@ takes its part of the array, in m pieces: in step s every edge at depth d of a t
 
 A piece waits for the latency of every link. With one lane for each link the next piece waits for it too. With
 two lanes in turn, the one half a piece behind the other, a link sends for one while the other waits, so it is
-always busy; then a piece takes twice as long for a hop, and more of them are better. Where links are joined
-by no switch each tree has two lanes of its own: links that differ do not bring them out of turn.
+always busy; then a piece takes twice as long for a hop, and more of them are better. They only stay in turn
+if what is in one of them is in step: so each tree has two of its own. Over switches, where more flows at once
+take longer, each link has, and where one of them is lame each link for each depth.
 
 reduce is the mirror image on the links turned round.
 """
@@ -199,9 +200,8 @@ def _scheduled(collective: str, group: Group, hint: Hint) -> Schedule:
     rows_at = [np.flatnonzero(late == d) for d in range(depths)]
     src, dst = (plan.dst, plan.src) if back else (plan.src, plan.dst)
     op = REDUCE if back else COPY
-    # Two lanes of a link stay apart only where each step takes it as long; those of a tree do on any links.
-    over = wiring.network.vertices > n
-    whose, apart = (plan.lane if over or lanes == 1 else plan.tree), (_APART_OVER if over else _APART)
+    whose = _lanes(plan, wiring) if lanes > 1 else plan.lane
+    apart = _APART_OVER if wiring.network.vertices > n else _APART
 
     def make(i: int) -> Sends:
         rows = np.concatenate([rows_at[d] for d in range(depths) if 0 <= i - d < m])
@@ -217,6 +217,16 @@ def _scheduled(collective: str, group: Group, hint: Hint) -> Schedule:
         of(collective, n, root=hint.root, parts=plan.count * m), "forest", one_group(n), n, m + depths - 1,
         make, _share(plan, m, lanes, hint.size, apart), (int(whose.max()) + 1) * lanes, pattern,
     )  # fmt: skip
+
+
+def _lanes(plan: Plan, wiring: Wiring) -> Ints:
+    """What has two lanes of its own, of each edge."""
+    network = wiring.network
+    if network.vertices == network.ranks:
+        return plan.tree
+    if _root_ground.is_lame(network):
+        return plan.lane * (plan.depth.max() + 1) + plan.depth
+    return plan.lane
 
 
 def _chosen(found: list[Plan], size: float, asked: int) -> tuple[Plan, int, int]:

@@ -150,7 +150,7 @@ def _rounded(wiring: Wiring, root: int, turned: bool) -> list[Ground]:
     """
     network = wiring.network.turned() if turned else wiring.network
     capacity, most = network.capacity, reach(wiring, root, turned)
-    if not most or np.array_equal(capacity, _healthy(capacity)):
+    if not most or not is_lame(network):
         return []
     healthy = _healthy(capacity)
     seen, found = {(capacity // np.gcd.reduce(capacity)).tobytes()}, []
@@ -168,6 +168,12 @@ def _rounded(wiring: Wiring, root: int, turned: bool) -> list[Ground]:
             each = float((capacity[rounded > 0] / rounded[rounded > 0]).min())
             found.append(Ground(network, links, trees, trees * each / most))
     return found
+
+
+def is_lame(network: split.Network) -> bool:
+    """Whether some links have less than their like."""
+    capacity = network.capacity
+    return bool(capacity.any()) and not np.array_equal(capacity, _healthy(capacity))
 
 
 def _healthy(capacity: Longs) -> Longs:
