@@ -225,7 +225,8 @@ def _lanes(plan: Plan, wiring: Wiring) -> Ints:
     if network.vertices == network.ranks:
         return plan.tree
     if _root_ground.is_lame(network):
-        return plan.lane * (plan.depth.max() + 1) + plan.depth
+        both: Ints = plan.lane * (plan.depth.max() + 1) + plan.depth
+        return both
     return plan.lane
 
 

@@ -18,7 +18,7 @@ _MOST_COUNT = 32  # trees tried, but for one through each other rank
 _MOST_THROUGH = 6_000  # edges of these
 _ENOUGH = 0.99  # of the most that can flow: more trees are not tried then
 _FINEST = 2**20  # units in the fastest link, where rates have no common measure
-_SEVERAL = 3  # links, and of nine one, that are no exception: a lame cable is two
+_SEVERAL, _PART = 3, 32  # links, and one of so many, that are no exception: a lame cable is two
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +179,6 @@ def is_lame(network: split.Network) -> bool:
 def _healthy(capacity: Longs) -> Longs:
     """What the like of each link have: the next rate from its own up that several have, or the greatest."""
     rate, often = np.unique(capacity[capacity > 0], return_counts=True)
-    usual = rate[(often >= max(_SEVERAL, len(capacity) // _SEVERAL**2)) | (rate == rate[-1])]
+    usual = rate[(often >= max(_SEVERAL, len(capacity) // _PART)) | (rate == rate[-1])]
     found: Longs = usual[np.searchsorted(usual, capacity)]
     return found
