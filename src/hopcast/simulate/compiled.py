@@ -13,7 +13,8 @@ _njit: Any = nb.njit
 # LLVM makes a jump of a choice between two numbers where it takes the choice to be foreseeable, and several
 # turns of a loop at once. But which of two rates is less is never foreseen, and loops over the flows of a
 # link or the links of a flow have three or four turns. Without the first the loop of events takes an eighth
-# less, without the second a sixteenth (2 cores, LLVM 22, 2026-11). Machines that do not know a word pass over it.
+# less, without the second a sixteenth (2 cores, LLVM 22, 2026-11). Machines that do not know a word pass
+# over it.
 for _option in ("-x86-cmov-converter=0", "-unroll-runtime=0"):
     binding.set_option("hopcast", _option)
 
