@@ -30,7 +30,7 @@ def tiny(
     one = grid("tiny", shape, [wraps] * len(shape), ici, latency)
     outside = _multislice.Outside(pcie, nic, latency, 10 * latency)
     made = _multislice.build(f"tiny,slices={count}", one, count, block, outside)
-    return Cluster("tiny", made, "tiny", "hosts", library="xla")
+    return Cluster("tiny", made, "tiny", "hosts", stack="xla")
 
 
 def ask(where: Cluster, collective: str, over: tuple[str, ...] = (), size: float = SIZE) -> Question:

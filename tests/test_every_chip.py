@@ -68,7 +68,7 @@ def test_a_figure_has_a_source_a_day_and_a_value(name: str, key: str) -> None:
 @every_chip
 def test_a_chip_has_what_a_slice_needs(name: str) -> None:
     chip = chips.load(name)
-    assert chip.library in ("xla", "nccl", "rccl")
+    assert chip.stack in ("xla", "nccl", "rccl")
     if chip.slices is None:
         assert chip.axes == 0
         return

@@ -36,7 +36,7 @@ def test_a_machine_has_sourced_figures_of_a_known_chip(name: str) -> None:
         "nvlink.link.bandwidth"
     )
     assert machine.unit in ("node", "rack")
-    assert machine.library in ("nccl", "rccl")
+    assert machine.stack in ("nccl", "rccl")
 
 
 def test_a_chip_of_every_generation_is_in_a_machine() -> None:

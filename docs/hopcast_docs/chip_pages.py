@@ -54,12 +54,12 @@ def _chips_index() -> str:
 def _network(one: Chip) -> str:
     if one.axes:
         return f"{one.axes}-D torus"
-    return {"nccl": "NVLink", "rccl": "xGMI"}.get(one.library, "")
+    return {"nccl": "NVLink", "rccl": "xGMI"}.get(one.stack, "")
 
 
 def _chip(one: Chip) -> str:
     names = ", ".join(f"`{a}`" for a in (one.name, *one.aliases))
-    library = {"xla": "XLA", "nccl": "NCCL", "rccl": "RCCL"}.get(one.library, one.library)
+    library = {"xla": "XLA", "nccl": "NCCL", "rccl": "RCCL"}.get(one.stack, one.stack)
     about = [f"Written {names}. Its own software's collectives: {library}."]
     if one.slices is not None and "ici.bandwidth" in one.figures:
         about.append(_drawn(one.slices, one.name))

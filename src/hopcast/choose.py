@@ -118,7 +118,7 @@ def library(question: Question) -> Choice | None:
         return None
     if question.cluster.routing == "forward" and name in PAIRS:
         return Choice(algorithms.get("direct"), {}, "named", _FORWARD)
-    known = {"xla": habits.xla, "nccl": habits.nccl}.get(question.cluster.library)
+    known = {"xla": habits.xla, "nccl": habits.nccl}.get(question.cluster.stack)
     found = None if known is None else known(question)
     if found is None:
         return None

@@ -196,7 +196,7 @@ def _slice(text: str, chip: chips.Chip, dims: tuple[int, ...], options: Mapping[
     else:
         topology = _grid.grid(name, made.shape, made.wraps, bandwidth, latency)
     routing = "twisted" if "twisted" in options else "dimension_order"
-    one = Cluster(text, topology, chip.name, routing, dict(options), figures, chip.library, made.notes, facts)
+    one = Cluster(text, topology, chip.name, routing, dict(options), figures, chip.stack, made.notes, facts)
     one = _ranks(one, chip, latency)
     return one if count == 1 else with_hosts(one, count)
 

@@ -19,7 +19,7 @@ from hopcast.ir import algebra
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.lattice import Lattice
-from hopcast.ir.likewise import Likewise, Messages
+from hopcast.ir.likewise import MOST_RANKS, Likewise, Messages
 from hopcast.ir.orbits import shifts
 from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
 
@@ -27,7 +27,6 @@ from . import _channels
 
 SOURCE = "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Chan et al. 2007, doi:10.1002/cpe.1206"
 OPTIONS: dict[str, tuple[str, ...]] = {"channels": ()}
-_MOST_RANKS = 46_340  # n^2 messages are numbered in 32 bits
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
@@ -82,11 +81,12 @@ def once_round(n: int, way: int = 1) -> Schedule:
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs a closed line of ranks."""
+    if "channels" in hint.options and collective == "all_to_all":
+        return "all_to_all goes round one ring; leave channels out"
     if "channels" in hint.options:
-        what = None if collective != "all_to_all" else "all_to_all goes round one ring; leave channels out"
-        return what or _channels.why_not(group, int(hint.options["channels"]))
-    if collective == "all_to_all" and group.ranks > _MOST_RANKS:
-        return f"it numbers {group.ranks:,}^2 messages and stops at {_MOST_RANKS:,} ranks; use direct"
+        return _channels.why_not(group, int(hint.options["channels"]))
+    if collective == "all_to_all" and group.ranks > MOST_RANKS:
+        return f"it numbers {group.ranks:,}^2 messages and stops at {MOST_RANKS:,} ranks; use direct"
     return not_one_closed_line(group)
 
 

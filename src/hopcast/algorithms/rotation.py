@@ -18,7 +18,7 @@ import functools
 import numpy as np
 
 from hopcast.ir.group import Cost, Group, Hint
-from hopcast.ir.likewise import Likewise, Messages
+from hopcast.ir.likewise import MOST_RANKS, Likewise, Messages
 from hopcast.ir.schedule import Schedule, one_group
 
 from . import _cayley, _hop_orders
@@ -28,7 +28,6 @@ SOURCE = (
     "hopcast 2026 (spread axis orders, rotated hop words); the load it meets: Camara et al. 2010, Twisted "
     "torus topologies, IEEE TPDS 21(12), 1765; Dally and Towles 2004, section 3.3 (channel load)"
 )
-MOST_RANKS = 46_340  # n^2 chunks are numbered in 32 bits
 MOST_CUT = 1_024  # ranks whose messages are cut into a part for each round
 _MOST_CHUNKS = 2**31 - 1
 _MOST_ROWS = 250_000  # sends of one rank whose messages are cut so

@@ -84,7 +84,7 @@ class Chip:
         title: For people, ``TPU v5e``.
         aliases: Other spellings of the name.
         axes: Axes of its network; 0 where it is no torus.
-        library: Whose collectives run on it.
+        stack: Whose collectives run on it.
         figures: By dotted key, SI.
         shapes: The figures that are shapes, as lengths.
         slices: Which slices exist; None where the chip has no torus.
@@ -95,7 +95,7 @@ class Chip:
     title: str
     aliases: tuple[str, ...]
     axes: int
-    library: str
+    stack: str
     figures: Mapping[str, Figure]
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     slices: SliceRule | None = None

@@ -21,7 +21,7 @@ def when(answer: Answer) -> str | None:
     """A TPU slice, and an axis of the collective of length 3 or more that does not wrap."""
     q = answer.question
     axes = q.physical_axes
-    if q.cluster.library != "xla" or axes is None or q.group.ranks == 1:
+    if q.cluster.stack != "xla" or axes is None or q.group.ranks == 1:
         return None
     if answer.is_latency_bound:
         return None  # a larger slice is further across, whatever wraps

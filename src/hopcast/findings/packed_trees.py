@@ -41,5 +41,5 @@ def gain(answer: Answer) -> str:
 
 def _other(answer: Answer) -> tuple[bool, Choice]:
     """What to set beside the trees: what XLA runs where it runs anything there, else all axes at once."""
-    theirs = library(answer.question) if answer.question.cluster.library == "xla" else None
+    theirs = library(answer.question) if answer.question.cluster.stack == "xla" else None
     return theirs is not None, theirs or Choice(algorithms.get("multi_axis"))

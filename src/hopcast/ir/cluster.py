@@ -39,7 +39,7 @@ class Cluster:
         options: What was asked for behind the shape, for example ``latency=0``.
         figures: Numbers of the hardware by dotted key, for example ``hbm.bandwidth``; empty on generic
             families.
-        library: Whose collectives run on it where nothing is said: ``xla``, ``nccl``, ``rccl`` or none.
+        stack: Whose collectives run on it where nothing is said: ``xla``, ``nccl``, ``rccl`` or none.
         notes: What a reader of `show` should know: wraps that are missing, disputes, derived counts.
         assumed: What was not given and had to be assumed; said with every answer.
         facts: Counts that are not links: ``chips``, ``devices``, ``hosts``, ``vms``, ``cubes``.
@@ -52,7 +52,7 @@ class Cluster:
     routing: str
     options: Mapping[str, str] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    library: str = ""
+    stack: str = ""
     notes: tuple[str, ...] = ()
     facts: Mapping[str, int] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()

@@ -15,6 +15,8 @@ from .lattice import Lattice, Longs
 from .schedule import Orbit, Schedule, Sends, one_group, sends
 from .topology import Ints
 
+MOST_RANKS = 46_340  # n^2 chunks are numbered in 32 bits
+
 
 class Messages(Unlisted):
     """all_to_all whose chunks are those of rank 0's messages, then of rank 1's, and so on.

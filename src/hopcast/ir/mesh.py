@@ -103,7 +103,7 @@ def logical(cluster: Cluster, axes: Sequence[tuple[str, int]], order: str = "") 
             f"mesh {_spell(axes)} has {math.prod(shape)} ranks and {cluster.name} has {topology.chips}; "
             f"they must be equal{cores}"
         )
-    order = order or ("jax" if cluster.library == "xla" else "row")
+    order = order or ("jax" if cluster.stack == "xla" else "row")
     if order == "jax":
         return _jax_order(topology, names, shape, _spell(axes))
     if order == "row":

@@ -48,7 +48,7 @@ class Machine:
     Attributes:
         name: File name, for example ``dgx-h100``.
         title: For people.
-        library: Whose collectives run on it, or none.
+        stack: Whose collectives run on it, or none.
         inside: switch, mesh or cube.
         unit: node or rack.
         figures: Of machine and chip by dotted key, SI.
@@ -58,7 +58,7 @@ class Machine:
 
     name: str
     title: str
-    library: str
+    stack: str
     inside: str
     unit: str
     figures: Mapping[str, Figure]
@@ -134,7 +134,7 @@ def load(name: str) -> Machine:
     return Machine(
         found,
         sheet.title,
-        "" if sheet.library == "none" else sheet.library,
+        "" if sheet.stack == "none" else sheet.stack,
         document["inside"],
         document["unit"],
         figures,
@@ -174,7 +174,7 @@ def cluster(text: str, family: str, shape: str, options: Mapping[str, str]) -> C
     notes = [*machine.notes, *plan.notes, *_table(machine, asked, plan)]
     routing = f"ecmp,seed={asked.seed}" if asked.ecmp else "spread"
     return Cluster(
-        text, topology, machine.name, routing, dict(options), figures, machine.library, tuple(notes),
+        text, topology, machine.name, routing, dict(options), figures, machine.stack, tuple(notes),
         plan.facts, plan.assumed,
     )  # fmt: skip
 

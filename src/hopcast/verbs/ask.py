@@ -252,7 +252,7 @@ def _own(made: Schedule, where: Place, nbytes: float, hint: Hint, asked: bool) -
         laid = algebra.lay(made, group.all_groups, topology.vertices, group.hubs)
     else:
         laid, where = made, _on_its_groups(made, where, asked)
-    if laid.vertices > topology.chips and where.cluster.library:  # of a real machine we know what it can do
+    if laid.vertices > topology.chips and where.cluster.stack:  # of a real machine we know what it can do
         hubs.refuse_unable(laid, where.cluster)
     q = Question(where.cluster, made.collective.name, where.mesh, where.over, where.group, nbytes, hint, laid)
     return q, where

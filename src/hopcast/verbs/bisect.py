@@ -175,7 +175,7 @@ def _inside(where: Cluster, parts: list[int]) -> tuple[Cut, list[str]]:
 
 def _inner(where: Cluster) -> str:
     """What joins the chips of a node."""
-    return "xGMI" if where.library == "rccl" else "NVLink"
+    return "xGMI" if where.stack == "rccl" else "NVLink"
 
 
 def _through(where: Cluster, first: int, per_node: int) -> list[str]:
