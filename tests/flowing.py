@@ -8,7 +8,7 @@ from grids import build, cluster, group
 
 from hopcast import algorithms
 from hopcast.ir.group import Hint
-from hopcast.simulate import flows
+from hopcast.simulate import listing
 
 W, HOP, MIB, GIB = 45e9, 1e-6, 2**20, 2**30
 COLUMNS = ("load", "ready", "start", "end")
@@ -18,7 +18,7 @@ COLUMNS = ("load", "ready", "start", "end")
 def compiled():
     """Few sends are followed by the compiled engine too, which else would be tested on large cases only."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows, "FEW_SENDS", 0)
+        patch.setattr(listing, "FEW_SENDS", 0)
         yield
 
 

@@ -14,7 +14,7 @@ from hopcast.names import InputError
 from hopcast.price.steps import steps
 from hopcast.question import Question
 from hopcast.race import laid_out, ranked
-from hopcast.simulate import every_pair, flows
+from hopcast.simulate import every_pair, flows, listing
 from hopcast.verbs import ask
 
 SIZE = 2.0**24
@@ -62,7 +62,7 @@ def test_where_there_are_too_many_sends_to_follow_steps_answer_and_say_so(
     followed = {
         r["algorithm"]: r for r in hc.predict(collective, UNLIKE, algorithm="all", size=SIZE, dead=dead)
     }
-    monkeypatch.setattr(flows, "MOST_SENDS", 2)
+    monkeypatch.setattr(listing, "MOST_SENDS", 2)
     for name in followed:
         r = hc.predict(collective, UNLIKE, algorithm=name, size=SIZE, dead=dead)
         row = r.rows[0]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hopcast.ir.collective import of
 from hopcast.ir.schedule import from_columns, sends
 from hopcast.names import InputError
-from hopcast.simulate import engine, flows, general, plain, reference
+from hopcast.simulate import engine, flows, general, listing, plain, reference
 from hopcast.simulate.state import EVENTS
 from hopcast.topologies import ring as ring_topology
 
@@ -65,8 +65,8 @@ def test_random_schedules_take_the_same_times_as_the_reference(problem):
 @given(problems())
 def test_the_array_loop_and_the_compiled_loop_agree(problem):
     made, where, gamma = problem
-    step, rows = flows.listed(made)
-    whole = flows.problem(made, where, 1e6, gamma, step, rows)
+    step, rows = listing.listed(made)
+    whole = listing.problem(made, where, 1e6, gamma, step, rows)
     fast, slow = general.run(whole), plain.run(whole, 10**9)
     for column in ("ready", "start", "end"):
         np.testing.assert_allclose(getattr(fast, column), getattr(slow, column), rtol=1e-10, atol=1e-18)
@@ -153,20 +153,20 @@ def test_a_link_without_bandwidth_is_named_with_all_that_waits_for_it():
         np.arange(4)[None],
         {"step": [0, 1, 2, 2], "src": [0, 1, 2, 1], "dst": [1, 2, 3, 0], "chunk": [0, 0, 0, 0]},
     )
-    whole = flows.problem(made, where, 1e6, 0.0, *flows.listed(made))
+    whole = listing.problem(made, where, 1e6, 0.0, *listing.listed(made))
     whole = replace(whole, capacity=stopped.topology.bandwidth)
     with pytest.raises(
         InputError, match=r"3 sends never arrive; step 2 .* waits for step 1 1 -> 2, whose link x 1>2"
     ):
-        flows.finished(made, stopped, *reversed(flows.listed(made)), whole, general.run(whole))
+        flows.finished(made, stopped, *reversed(listing.listed(made)), whole, general.run(whole))
 
 
 def test_it_can_be_watched():
     where = cluster("5wx5", W, HOP)
     made = build("all_to_all", "direct", where)
     seen = []
-    step, rows = flows.listed(made)
-    general.run(flows.problem(made, where, 1e6, 0.0, step, rows), seen.append, 100)
+    step, rows = listing.listed(made)
+    general.run(listing.problem(made, where, 1e6, 0.0, step, rows), seen.append, 100)
     assert len(seen) > 2
     assert np.all(np.diff(seen) >= 0)
     assert 0 <= seen[0] < 0.5 < seen[-1] <= 1
@@ -177,7 +177,7 @@ def test_ends_taken_together_never_make_flows_faster_than_their_links(seed):
     """A wave on links of all speeds: nearly every flow ends at a time of its own. [loads]"""
     where = uneven(cluster("8x8", W, HOP), seed)
     made = build("all_to_all", "direct", where)
-    whole = flows.problem(made, where, GIB, 0.0, *flows.listed(made))
+    whole = listing.problem(made, where, GIB, 0.0, *listing.listed(made))
     exact = general.run(whole)
     state = general.state_of(whole)
     engine.begin(state)
@@ -226,7 +226,7 @@ def test_predict_answers_for_the_largest_pods():
 
 @pytest.mark.parametrize("grid", ["4x4", "3wx4", "switch:5"])
 def test_few_sends_are_followed_without_compiling(grid, monkeypatch):
-    monkeypatch.setattr(flows, "FEW_SENDS", 500)
+    monkeypatch.setattr(listing, "FEW_SENDS", 500)
     monkeypatch.setattr(flows, "_compiled", None)
     tried = 0
     for _, made, where in every(grid, HOP):

@@ -14,7 +14,7 @@ from hopcast.clusters import cluster
 from hopcast.ir import algebra
 from hopcast.ir.group import Hint
 from hopcast.ir.mesh import group, physical
-from hopcast.simulate import flows, reference, wave
+from hopcast.simulate import flows, listing, reference, wave
 
 MOST = 60_000  # sends of the full solve
 NAMES = (
@@ -129,8 +129,8 @@ def test_where_two_bounds_of_a_wave_meet_they_are_its_end(seed):
     if seed % 3 == 0:
         speed = where.topology.bandwidth * rng.uniform(0.3, 1, where.topology.links)
         where = replace(where, topology=where.topology.with_links(speed))
-    step, rows = flows.listed(made)
-    found = wave.ended(flows.problem(made, where, 2**20, 0.0, step, rows))
+    step, rows = listing.listed(made)
+    found = wave.ended(listing.problem(made, where, 2**20, 0.0, step, rows))
     full = flows.simulate(made, where, 2**20, shortcut=False)
     if found is not None:
         assert found[0] == pytest.approx(full.seconds, rel=1e-12)

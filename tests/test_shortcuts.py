@@ -11,7 +11,7 @@ from hopcast import algorithms
 from hopcast.ir import algebra
 from hopcast.ir.group import Hint
 from hopcast.names import InputError
-from hopcast.simulate import flows, network, reference, relay, symmetry
+from hopcast.simulate import flows, listing, network, reference, relay, symmetry
 from hopcast.topologies import twisted_torus
 
 
@@ -224,6 +224,6 @@ def test_sends_that_are_too_many_are_refused_before_any_is_made():
         raise AssertionError(step)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows, "MOST_SENDS", 30_000)
+        patch.setattr(listing, "MOST_SENDS", 30_000)
         with pytest.raises(InputError, match="more than 60,000 sends"):
             flows.simulate(replace(made, make=make), where, GIB, detail=False)

@@ -13,7 +13,7 @@ from flowing import compiled, every, uneven  # noqa: F401
 from grids import build, cluster
 
 from hopcast.ir.schedule import sends
-from hopcast.simulate import flows, reference, relay
+from hopcast.simulate import flows, listing, reference, relay
 from hopcast.simulate.noise import Noise, deviations, pair_keys, turn_keys
 from hopcast.verbs.simulate import simulate
 
@@ -262,7 +262,7 @@ def test_a_trace_has_the_times_of_the_run_with_noise(tmp_path):
 
 
 def test_a_trace_of_sends_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(flows, "MOST_SENDS", 1000)
+    monkeypatch.setattr(listing, "MOST_SENDS", 1000)
     path = tmp_path / "t.json"
     ran = run(
         "simulate",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hopcast.ir.collective import of
 from hopcast.ir.schedule import from_columns
-from hopcast.simulate import flows, general, reference, refine, symmetry, walked
+from hopcast.simulate import flows, general, listing, reference, refine, symmetry, walked
 from hopcast.topologies import ring as ring_topology
 
 W, HOP, MIB, GIB = 45e9, 1e-6, 2**20, 2**30
@@ -35,7 +35,7 @@ def rated(where, seed=0):
 
 
 def listed(made, where, size=1e6):
-    return flows.problem(made, where, size, 0.0, *flows.listed(made))
+    return listing.problem(made, where, size, 0.0, *listing.listed(made))
 
 
 @pytest.mark.parametrize("alpha", [0.0, HOP])

@@ -18,8 +18,8 @@ from .price import bounds, bounds_traffic
 from .price.bounds_traffic import Traffic
 from .price.steps import Steps, steps
 from .question import Question
-from .simulate import every_pair
-from .simulate.flows import FEW_SENDS, Flows, TooManyError, simulate
+from .simulate import every_pair, listing
+from .simulate.flows import Flows, simulate
 from .simulate.symmetry import stepped as stepped_of
 
 PRICES = ("formula", "steps", "flows")
@@ -255,14 +255,14 @@ def at_hand(
         combine: How a closed form joins latency and bandwidth.
 
     Raises:
-        TooManyError: if it has no closed form and too many sends even for steps.
+        listing.TooManyError: if it has no closed form and too many sends even for steps.
         InputError: if a send finds no route.
     """
     about, refused = (question, cost, made, name, source), None
     for price in ("flows", "steps", *(["formula"] if cost is not None else [])):
         try:
             found = time_of(*about, price, combine)
-        except TooManyError as reason:
+        except listing.TooManyError as reason:
             refused = refused or reason
             continue
         why = f"{_BEYOND.get(price)}: {name} has too many sends to follow one by one"
@@ -311,7 +311,7 @@ def time_of(
     else:
         stepped = _stepped(question, laid, _MANY)
         if stepped is None:
-            raise TooManyError(
+            raise listing.TooManyError(
                 f"{name} on {group.ranks} ranks is {_pairs(question):,.0f} sends: too many to list; "
                 "use --price formula"
             )
@@ -352,7 +352,7 @@ def _few(laid: Schedule, wanted: bool) -> bool:
     """Whether the times of all sends cost next to nothing, or a moment if they are ``wanted``."""
     orbit = None if laid.orbit is None else laid.orbit()
     if orbit is not None:
-        return len(orbit.step) * laid.groups.size <= (_DETAILED if wanted else FEW_SENDS)
+        return len(orbit.step) * laid.groups.size <= (_DETAILED if wanted else listing.FEW_SENDS)
     most, count = _FOLLOWED if wanted else _DETAILED, 0
     for rows in laid.steps():
         count += len(rows)

@@ -11,10 +11,15 @@ The first way that fits is taken:
 - `walked`: every pair of a wrapped grid at once, more flows than can be listed.
 - `wave`: sends that wait for nothing, and end with the busiest link: two bounds meet, and no event is needed.
 - `refine`: sends that wait for nothing, some of which turn out to be alike.
-- `general`: every send, event by event.
+- `folded`: every send, event by event, where all ranks do alike.
+- `one_link`: the same of any sends that each cross one link.
+- `general`: of all others.
+
+Where many share links and wait for each other, a difference in the last digit may grow until all can see it.
+Whatever is asked, such sends are therefore followed by loops that add the same numbers in the same order:
+`folded`, or `repeat` and `one_link`.
 """
 
-import functools
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -22,14 +27,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hopcast.interpret import cells
 from hopcast.ir.cluster import Cluster
-from hopcast.ir.schedule import Schedule, Sends, join, sends
-from hopcast.ir.topology import Floats, Ints
+from hopcast.ir.schedule import Schedule, Sends, sends
+from hopcast.ir.topology import Floats
 from hopcast.names import InputError
 
-from . import folded, network, noise, plain, reference, refine, relay, relay_steps, symmetry, walked, wave
-from .arcs import MOST_CELLS, Arcs, Touches, arcs
+from . import (
+    folded,
+    listing,
+    network,
+    noise,
+    one_link,
+    plain,
+    reference,
+    refine,
+    relay,
+    relay_steps,
+    symmetry,
+    walked,
+    wave,
+)
 from .network import Longs, Problem
 from .noise import Noise
 from .parts import one_for_all
@@ -37,18 +54,10 @@ from .ran import Ran
 from .repeat import passed as repeated
 from .stuck import explain
 
-MOST_CROSSINGS = 60_000_000  # of links, 16 bytes each in the engine and as much again on the way there
-MOST_SENDS = 8_000_000  # about 3 GiB; of sends that all wait for nothing the engine takes as many again
 _PATIENCE = (
     10_000  # array operations, about half a second: as long as it takes to load numba (2 cores, 2026-11)
 )
-_REMEMBERED = 300_000  # sends of which it is remembered what waits for what: some 20 MB
-FEW_SENDS = 500  # that are followed before the compiled engine has been loaded
 Progress = Callable[[float], None]
-
-
-class TooManyError(InputError):
-    """There are more sends, or links that they cross, than can be followed one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +141,12 @@ def simulate(
         return _by_reference(schedule, cluster, size, gamma, uneven)
     if uneven is None and _is_walked(schedule, cluster, shortcut or detail):
         return _walked(schedule, cluster, size, progress)
-    step, rows = listed(schedule)
-    whole = problem(schedule, cluster, size, gamma, step, rows)
+    if not (shortcut or detail) and uneven is None:
+        found = _moved(schedule, cluster, size, gamma, progress, whole=True)
+        if found is not None:
+            return found
+    step, rows = listing.listed(schedule)
+    whole = listing.problem(schedule, cluster, size, gamma, step, rows)
     if shortcut and uneven is None:
         ended = None if detail else wave.ended(whole)
         if ended is not None:
@@ -142,8 +155,10 @@ def simulate(
         if few is not None:
             return _refined(schedule, cluster, rows, step, whole, few, progress)
     timed = whole if uneven is None else noise.applied(whole, uneven, step, rows)
-    ran = plain.run(timed, _PATIENCE) if len(rows) <= FEW_SENDS else None
-    ran = ran or _compiled(timed, progress)
+    ran = plain.run(timed, _PATIENCE) if len(rows) <= listing.FEW_SENDS else None
+    if ran is None and uneven is None:
+        ran = _moved_in_list(schedule, cluster, size, gamma, step, rows, progress)
+    ran = ran or one_link.run(timed, progress) or _compiled(timed, progress)
     assert ran is not None
     return finished(schedule, cluster, rows, step, whole, noise.without(ran, len(rows)))
 
@@ -197,11 +212,11 @@ def _is_walked(schedule: Schedule, cluster: Cluster, listed: bool) -> bool:
     if not listed:
         return True
     sends = schedule.groups.size * (schedule.ranks - 1)
-    if sends > 2 * MOST_SENDS:
+    if sends > 2 * listing.MOST_SENDS:
         return True
     group = schedule.groups[0]
     found = network.paths(cluster, np.repeat(group[:1], schedule.ranks - 1), group[1:])
-    return len(found.link) * schedule.groups.size > MOST_CROSSINGS
+    return len(found.link) * schedule.groups.size > listing.MOST_CROSSINGS
 
 
 def _walked(schedule: Schedule, cluster: Cluster, size: float, progress: Progress | None) -> Flows:
@@ -254,11 +269,37 @@ def _short(
     return _brief(ran.seconds, ran.latency(), problem.load()[classes.of], ran.events, how, one)
 
 
+def _moved_in_list(
+    schedule: Schedule,
+    cluster: Cluster,
+    size: float,
+    gamma: float,
+    step: Longs,
+    rows: Sends,
+    progress: Progress | None,
+) -> Ran | None:
+    """The same for listed sends, in the order of these; None too where they cannot be told apart."""
+    problem = folded.folded(schedule, cluster, size, gamma, whole=True)
+    at = None if problem is None else folded.listed(problem, schedule, step, rows)
+    ran = None if problem is None or at is None else _compiled(problem, progress)
+    return None if at is None or ran is None else ran.taken(at)
+
+
 def _moved(
-    schedule: Schedule, cluster: Cluster, size: float, gamma: float, progress: Progress | None
+    schedule: Schedule,
+    cluster: Cluster,
+    size: float,
+    gamma: float,
+    progress: Progress | None,
+    whole: bool = False,
 ) -> Flows | None:
-    """Every send, found by moving those of one rank; None where ranks do not do alike, or sends are stuck."""
-    problem = folded.folded(schedule, cluster, size, gamma)
+    """Every send, found by moving those of one rank; None where ranks do not do alike, or sends are stuck.
+
+    Unless the ``whole`` is asked for, one place may stand for others.
+    """
+    problem = folded.folded(schedule, cluster, size, gamma, whole)
+    if whole and problem is not None and len(problem.volume) * problem.places <= listing.FEW_SENDS:
+        return None
     ran = None if problem is None else _compiled(problem, progress)
     if problem is None or ran is None or ran.left.any():
         return None
@@ -273,15 +314,15 @@ def _one_part(
     schedule: Schedule, cluster: Cluster, size: float, gamma: float, progress: Progress | None
 ) -> Flows | None:
     """Of parts that do alike the sends of one; None where there are none, or its sends are stuck."""
-    part = one_for_all(schedule, cluster, MOST_SENDS)
+    part = one_for_all(schedule, cluster, listing.MOST_SENDS)
     if part is None:
         return None
     rows, volume = part.rows, schedule.bytes(part.rows, size)
     vertices = max(schedule.vertices, cluster.topology.vertices)
-    wait = _waits(part.step, rows, vertices, part.chunks)
+    wait = listing.waits(part.step, rows, vertices, part.chunks)
     after = gamma * volume * (rows.op == 1)
     problem = Problem(part.capacity, part.paths, part.pair, volume, after, wait)
-    ran = plain.run(problem, _PATIENCE) if len(rows) <= FEW_SENDS else None
+    ran = plain.run(problem, _PATIENCE) if len(rows) <= listing.FEW_SENDS else None
     ran = ran or _compiled(problem, progress)
     if ran is None or ran.left.any():
         return None
@@ -318,83 +359,3 @@ def _by_reference(
         r.seconds, r.load, r.ready, r.start, r.end, r.blame, r.step, r.rows, r.events, how, len(r.rows),
         r.critical_latency(), note,
     )  # fmt: skip
-
-
-def listed(schedule: Schedule) -> tuple[Longs, Sends]:
-    """All sends and their steps, if they are not too many: counted, where one rank's tell, before made."""
-    most = MOST_SENDS * (2 if schedule.step_count == 1 else 1)
-    orbit = None if schedule.orbit is None else schedule.orbit()
-    parts, count = [], 0
-    if orbit is not None and len(orbit.step) * schedule.groups.size > most:
-        raise _too_many(schedule, most)
-    for part in schedule.steps():
-        parts.append(part)
-        count += len(part)
-        if count > most:
-            raise _too_many(schedule, most)
-    return np.repeat(np.arange(len(parts)), [len(p) for p in parts]), join(parts)
-
-
-def _too_many(schedule: Schedule, most: int) -> TooManyError:
-    return TooManyError(
-        f"flows of more than {most:,} sends ({schedule!r}) are too many where ranks or links differ; "
-        "use --price steps"
-    )
-
-
-def problem(
-    schedule: Schedule, cluster: Cluster, size: float, gamma: float, step: Longs, rows: Sends
-) -> Problem:
-    """All sends on all links."""
-    pair, src, dst = network.pairs(rows, max(schedule.vertices, cluster.topology.vertices))
-    _fits(schedule, cluster, src, dst, len(rows))
-    found = network.paths(cluster, src, dst)
-    volume = schedule.bytes(rows, size)
-    vertices = max(schedule.vertices, cluster.topology.vertices)
-    wait = _waits(step, rows, vertices, schedule.chunks)
-    return Problem(cluster.topology.bandwidth, found, pair, volume, gamma * volume * (rows.op == 1), wait)
-
-
-def _waits(step: Longs, rows: Sends, vertices: int, chunks: int) -> Arcs:
-    """What waits for what; by the compiled engine where it is worth while and cells are few enough."""
-    single = not len(step) or step[0] == step[-1]
-    if single or len(rows) <= FEW_SENDS or vertices * chunks > MOST_CELLS:
-        row, chunk = cells(rows, chunks) if not single else (np.zeros(0, np.int64),) * 2
-        read, write = (Touches(row, v[row].astype(np.int64) * chunks + chunk) for v in (rows.src, rows.dst))
-        lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
-        return arcs(step, read, write, lane)
-    if len(rows) > _REMEMBERED:
-        return _compiled_waits(step, rows, vertices, chunks)
-    columns = (rows.src, rows.dst, rows.chunk, rows.count, rows.op, rows.lane)
-    return _known_waits(tuple(c.tobytes() for c in (step, *columns)), vertices, chunks)
-
-
-def _compiled_waits(step: Longs, rows: Sends, vertices: int, chunks: int) -> Arcs:
-    from . import arcs_engine  # compiled, as `general` is
-
-    return arcs_engine.compiled(step, rows, vertices, chunks)
-
-
-@functools.lru_cache(maxsize=2)
-def _known_waits(columns: tuple[bytes, ...], vertices: int, chunks: int) -> Arcs:
-    """Once for the same sends: they are with every size of a sweep."""
-    kinds = (np.int64, np.int32, np.int32, np.int32, np.int32, np.uint8, np.uint16)
-    step, *rest = (np.frombuffer(c, k) for c, k in zip(columns, kinds, strict=True))
-    return _compiled_waits(step, Sends(*rest), vertices, chunks)
-
-
-def _fits(schedule: Schedule, cluster: Cluster, src: Ints, dst: Ints, sends: int) -> None:
-    """Whether all links that all sends cross can be listed, judged by a sample of the pairs.
-
-    Raises:
-        TooManyError: if they are.
-    """
-    if len(src) < 10_000:
-        return
-    some = np.linspace(0, len(src) - 1, 1000).astype(np.int64)
-    crossings = len(network.paths(cluster, src[some], dst[some]).link) / 1000 * sends
-    if crossings > MOST_CROSSINGS:
-        raise TooManyError(
-            f"flows that cross some {crossings:,.0f} links in all ({schedule!r}) are too many where ranks or "
-            f"links differ, more than {MOST_CROSSINGS:,}; use --price steps"
-        )

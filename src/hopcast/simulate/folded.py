@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopcast.ir.cluster import Cluster
-from hopcast.ir.schedule import Orbit, Schedule
+from hopcast.ir.schedule import Orbit, Schedule, Sends
 from hopcast.ir.topology import Floats, Ints
 
 from . import network, places
@@ -72,8 +72,13 @@ class Folded(Problem):
         return cls(p.capacity, p.paths, p.pair, p.volume, p.after, p.arcs, via, moves)
 
 
-def folded(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> Folded | None:
-    """All sends of a schedule in which all ranks of a group do alike; None of any other."""
+def folded(
+    schedule: Schedule, cluster: Cluster, size: float, gamma: float, whole: bool = False
+) -> Folded | None:
+    """All sends of a schedule in which all ranks of a group do alike; None of any other.
+
+    If the ``whole`` is asked for, no place stands for another.
+    """
     orbit = None if schedule.orbit is None else schedule.orbit()
     if orbit is None or not len(orbit.moves) or schedule.step_count < 2:
         return None
@@ -89,7 +94,7 @@ def folded(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> F
     src = np.tile(schedule.groups.ravel(), len(goals))
     dst = np.concatenate([schedule.groups[:, t].ravel() for t in to])
     paths = network.paths(cluster, src, dst)
-    few = places.alike(schedule.groups, orbit, cluster.topology, paths)
+    few = None if whole else places.alike(schedule.groups, orbit, cluster.topology, paths)
     seeds = np.arange(groups * n) if few is None else few.seeds
     if kinds * len(seeds) > MOST_SENDS:
         return None
@@ -104,6 +109,28 @@ def folded(schedule: Schedule, cluster: Cluster, size: float, gamma: float) -> F
         return Folded(cluster.topology.bandwidth, paths, *about, moves.astype(np.int32))
     stands = groups * n // len(seeds)
     return Folded(few.capacity, few.paths, *about, few.label[moves].astype(np.int32), few.of, stands)
+
+
+def listed(problem: Folded, schedule: Schedule, step: Longs, rows: Sends) -> Longs | None:
+    """``int64[s]``: which send of a whole problem each listed one is; None if two of them look the same."""
+    orbit = None if schedule.orbit is None else schedule.orbit()
+    if orbit is None or problem.of is not None or len(orbit.step) * problem.places != len(rows):
+        return None
+    place = schedule.groups.ravel().astype(np.int64)
+    mine = (
+        np.repeat(orbit.step, len(place)),
+        np.tile(place, len(orbit.step)),
+        place[problem.moves[1 + problem.pair]].ravel(),
+        np.repeat(orbit.out.lane, len(place)).astype(np.int64),
+    )
+    theirs = (step, *(c.astype(np.int64) for c in (rows.src, rows.dst, rows.lane)))
+    order, other = np.lexsort(mine), np.lexsort(theirs)
+    here, there = (np.stack(c)[:, o] for c, o in ((mine, order), (theirs, other)))
+    if not np.array_equal(here, there) or np.any(np.all(here[:, 1:] == here[:, :-1], axis=0)):
+        return None
+    found = np.empty(len(rows), np.int64)
+    found[other] = order
+    return found
 
 
 def _moves(orbit: Orbit, goals: Longs) -> Longs | None:

@@ -1,6 +1,8 @@
 """What a run of an event loop gives back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from hopcast.ir.topology import Bools, Floats
 
@@ -42,3 +44,18 @@ class Ran:
             waited += float(self.start[at] - self.ready[at])
             at = int(self.blame[at])
         return waited
+
+    def taken(self, at: Longs) -> "Ran":
+        """The same sends in another order: send i was ``at[i]``.
+
+        >>> import numpy as np
+        >>> ran = Ran(*(np.array([0.0, 1.0]) for _ in range(3)), np.array([-1, 0]), np.zeros(2, bool), 2)
+        >>> ran.taken(np.array([1, 0])).blame.tolist()
+        [1, -1]
+        """
+        back = np.empty(len(at) + 1, np.int64)
+        back[at], back[-1] = np.arange(len(at)), -1  # nobody to blame stays nobody
+        return replace(
+            self, ready=self.ready[at], start=self.start[at], end=self.end[at], left=self.left[at],
+            blame=back[self.blame[at]],
+        )  # fmt: skip

@@ -4,7 +4,8 @@ What a send waits for is the same in every round, so a few numbers for each send
 there is to keep. When a round has gone just as an earlier one did, so will all but the last, and they are
 passed over. That happens soon where sends never meet. Where they share links it mostly does not: how they
 overlap goes on changing, and a difference in the last digit grows from round to round, whoever computes it.
-After hundreds of rounds two ways to add the same numbers differ by up to a few parts in a thousand.
+After hundreds of rounds two ways to add the same numbers differ by up to a few parts in a thousand. `one_link`,
+which follows all sends, adds them in the same way.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import numpy as np
 
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.schedule import Repeat, Schedule, Sends, sends
-from hopcast.ir.topology import Floats, Ints
+from hopcast.ir.topology import Floats
 from hopcast.routing import routes
 
 from .network import Longs
@@ -84,7 +85,7 @@ def passed(
         repeat.times, step // repeat.period, residue, lane.astype(np.int64), wire.astype(np.int64), waits,
         (found.latency, volume, topology.bandwidth[links]),
     )  # fmt: skip
-    mark, unit = int(step.argmax()), float((volume / state.capacity[wire] + found.latency).min())
+    mark, unit = int(step.argmax()), float((volume / state.links.capacity[wire] + found.latency).min())
     engine.begin(state)
     while engine.run(state, _SLICE, mark, unit) != engine.OVER:
         if progress is not None:
@@ -142,12 +143,12 @@ def _state(
 ) -> "State":
     """The arrays of a run that has not begun."""
     from . import repeat_engine as engine
+    from .link import empty
 
-    k, lanes, links = len(base), int(lane.max()) + 1, int(wire.max()) + 1
+    k, lanes = len(base), int(lane.max()) + 1
     order = np.lexsort((residue, lane))
     # A lane sends one at a time.
-    seats = np.bincount(np.unique(wire * lanes + lane) // lanes, minlength=links)
-    seat = np.concatenate([[0], np.cumsum(seats)]).astype(np.int64)
+    seats = np.bincount(np.unique(wire * lanes + lane) // lanes, minlength=len(rates[2]))
 
     def starts(column: Longs, many: int) -> Longs:
         return np.searchsorted(column, np.arange(many + 1)).astype(np.int64)
@@ -155,25 +156,19 @@ def _state(
     def longs(many: int) -> Longs:
         return np.zeros(many, np.int64)
 
-    def items(many: int) -> Ints:
-        return np.zeros(many, np.int32)
-
     def floats(many: int) -> Floats:
         return np.zeros(many)
 
     waiting, other = waits
     back = np.argsort(other, kind="stable")
     return engine.State(
-        times=times, base=base.astype(np.int64), lane=lane.astype(np.int32), wire=wire.astype(np.int32),
-        lag=rates[0], volume=rates[1],
+        links=empty(rates[2], rates[1], seats), times=times, base=base.astype(np.int64), lag=rates[0],
+        lane=lane.astype(np.int32), wire=wire.astype(np.int32),
         queue=starts(lane[order], lanes), row=order.astype(np.int32),
         need=starts(waiting, k), needs=other.astype(np.int32),
         follow=starts(other[back], k), follows=waiting[back].astype(np.int32),
         came=longs(k), turn=longs(lanes), at=longs(lanes), does=np.zeros(k, np.int8),
-        moment=floats(k), late=floats(k), later=floats(k),
-        capacity=rates[2], work=floats(links), since=floats(links), seat=seat,
-        many=items(links), flow=items(int(seat[-1])), held=items(links), wait=items(int(seat[-1])),
-        next=floats(links), queued=items(links), where=np.full(links, -1, np.int32),
+        late=floats(k), later=floats(k),
         old_came=longs(k), old_does=np.zeros(k, np.int8), old_moment=floats(k),
         old_late=floats(k), old_later=floats(k),
         tally=longs(8), clock=floats(3),
