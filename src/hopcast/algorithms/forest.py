@@ -70,6 +70,7 @@ SOURCE = (
 # Packed trees of each rank, and pieces of the part of each tree; none given: what is fastest.
 OPTIONS: dict[str, tuple[str, ...]] = {"trees": (), "pieces": ()}
 MOST_ALIKE, MOST_RANKS, MOST_UNASKED = 512, 256, 64  # ranks: that share trees, of packed ones, and unasked
+_MOST_UNEVEN = 128  # the last of these where links differ: it takes seconds, and half the time of others
 MOST_TREES, MOST_SENDS = 1_024, 5_000_000  # that may be asked for
 _TRIED_SENDS, _NAMED_SENDS = 100_000, 3_000_000  # of packed trees that others try, and that are named
 _RELAYED_SENDS = 300_000  # of packed trees whose sends name switches, which are deeper
@@ -159,8 +160,10 @@ def unasked(collective: str, group: Group, hint: Hint) -> str | None:
         return _packed_root.unasked(collective, group, hint)
     if collective in _packed_scatter.COLLECTIVES:
         return _packed_scatter.unasked(collective, group, hint)
-    if group.ranks > MOST_UNASKED:
-        return f"it takes seconds beyond {MOST_UNASKED} ranks"
+    even = all(part.uniform_rates for part in group.levels or (group,))
+    most = MOST_UNASKED if even else _MOST_UNEVEN
+    if group.ranks > most:
+        return f"it takes seconds beyond {most} ranks"
     alike = not group.switched and group.uniform_rates and len(set(group.bandwidth)) == 1
     closed = all(a.wraps or a.length <= 2 for a in group.axes)
     if alike and (closed or group.ranks > _FEW_ALIKE):
