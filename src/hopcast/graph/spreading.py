@@ -214,7 +214,7 @@ def _kernel(compiled: bool) -> Callable[..., tuple[Longs, Longs]]:
     extending.overload(_hardest, strict=False)(lambda have, ease: _hardest_looped)
     compile: Any = numba.njit(cache=True)
     made: Callable[..., tuple[Longs, Longs]] = compile(_round)
-    return made
+    return kept.unbroken(made)
 
 
 def _hardest(have: Bools, ease: Floats) -> int:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hopcast.graph import kept
 from hopcast.ir.schedule import Sends
 
 from .arcs import Arcs
@@ -29,6 +30,7 @@ class _Rows(NamedTuple):
     lane: npt.NDArray[np.uint16]
 
 
+@kept.unbroken
 def compiled(step: Longs, rows: Sends, vertices: int, chunks: int) -> Arcs:
     """The three rules of flows as arcs.
 

@@ -4,8 +4,8 @@ What a send waits for is the same in every round, so a few numbers for each send
 there is to keep. When a round has gone just as an earlier one did, so will all but the last, and they are
 passed over. That happens soon where sends never meet. Where they share links it mostly does not: how they
 overlap goes on changing, and a difference in the last digit grows from round to round, whoever computes it.
-After hundreds of rounds two ways to add the same numbers differ by up to a few parts in a thousand. `one_link`,
-which follows all sends, adds them in the same way.
+After hundreds of rounds two ways to add the same numbers differ by up to a few parts in a thousand.
+`one_link`, which follows all sends, adds them in the same way.
 """
 
 from collections.abc import Callable
