@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test quick lint docs bench golden size wheel clean
+.PHONY: help setup browser demo test quick lint docs bench simgrid golden size wheel clean
 
 # The newest suitable Python; override with `make setup PYTHON=/path/to/python`.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -28,6 +28,7 @@ help:
 	@echo "make docs     regenerate the generated pages, fail if they were stale, build out/docs"
 	@echo "make golden   rewrite the golden files"
 	@echo "make bench    speed, targets, and hopcast beside SimGrid and simpy; BENCH='--only table' for less"
+	@echo "make simgrid  SimGrid from its source on PyPI for make bench, a quarter of an hour; else it takes the system's"
 	@echo "make size     lines of code per part"
 	@echo "make wheel    build the wheel and try it in a clean environment"
 	@echo "make clean    remove everything that make made"
@@ -78,6 +79,9 @@ golden: setup
 
 bench: setup .venv/.bench
 	@$(PY) benchmarks/run.py $(BENCH)
+
+simgrid: setup
+	@$(PY) benchmarks/peers/from_pypi.py
 
 .venv/.bench: $(STAMP)
 	@$(PIP) install --editable '.[bench]'

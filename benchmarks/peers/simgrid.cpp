@@ -15,6 +15,7 @@
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 
 #include <cmath>
 #include <cstdint>
@@ -31,6 +32,11 @@
 namespace s4u = simgrid::s4u;
 namespace kernel = simgrid::kernel;
 using Links = std::vector<kernel::resource::StandardLinkImpl*>;
+#if SIMGRID_VERSION_MAJOR >= 4
+using Completed = s4u::Comm;
+#else
+using Completed = s4u::Activity;
+#endif
 
 namespace {
 
@@ -135,7 +141,11 @@ public:
     long sends = 0, received = 0;
 
     Run(Plan plan, bool by_links) : blocks_(std::move(plan.blocks)), by_links_(by_links) {
-        s4u::NetZone* zone = (new Crossed)->get_iface();  // the engine's own
+        auto* crossed = new Crossed;  // the engine's own zone, or since version 4 in that
+#if SIMGRID_VERSION_MAJOR >= 4
+        crossed->set_parent(s4u::Engine::get_instance()->get_netzone_root()->get_impl());
+#endif
+        s4u::NetZone* zone = crossed->get_iface();
         from_ = zone->create_host("from", 1e9)->seal();
         to_ = zone->create_host("to", 1e9)->seal();
         Links all;
@@ -152,7 +162,7 @@ public:
             }
             routes_.push_back(std::move(route));
         }
-        s4u::Activity::on_completion_cb([this](const s4u::Activity& a) { arrived(a); });
+        Completed::on_completion_cb([this](const Completed& a) { arrived(a); });
     }
 
     // Starts the sends that wait for nothing; a step of them may come late.
@@ -230,7 +240,7 @@ private:
         }
     }
 
-    void arrived(const s4u::Activity& a) {
+    void arrived(const Completed& a) {
         auto* flow = a.get_data<Flow>();
         over_.push_back(flow);
         Step& mine = at(flow->step);

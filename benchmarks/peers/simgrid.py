@@ -1,7 +1,7 @@
 """SimGrid as a peer: its program is compiled once, and run on files of export.py.
 
-SimGrid's Python package builds from source for a quarter of an hour and more, and only beside pybind11 before
-3; Debian and Ubuntu have the C++ library, which is also the faster peer.
+It is the library from PyPI where `make simgrid` has built that (see `from_pypi`), else the system's: Debian
+and Ubuntu have one. Both are called from C++, which is faster than the Python package.
 """
 
 import hashlib
@@ -11,6 +11,8 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+
+from . import from_pypi
 
 HERE = Path(__file__).parent
 BUILT = HERE.parent.parent / "out" / "peers"
@@ -29,7 +31,7 @@ def missing() -> str:
 def version() -> str:
     """Of the library, ``3.32.0``; empty where there is none."""
     asked = subprocess.run(
-        ["g++", "-E", "-dM", "-x", "c++", "-"],
+        ["g++", "-E", "-dM", *from_pypi.flags(), "-x", "c++", "-"],
         input="#include <simgrid/version.h>", capture_output=True, text=True, check=False,
     )  # fmt: skip
     parts = (re.search(rf"SIMGRID_VERSION_{p} (\d+)", asked.stdout) for p in ("MAJOR", "MINOR", "PATCH"))
@@ -46,7 +48,7 @@ def program() -> Path:
         # Under another name first: two test processes may build at once.
         fresh = path.with_suffix(f".{os.getpid()}")
         subprocess.run(
-            ["g++", "-O2", "-std=c++17", str(source), "-o", str(fresh), "-lsimgrid"],
+            ["g++", "-O2", "-std=c++17", str(source), "-o", str(fresh), *from_pypi.flags(), "-lsimgrid"],
             check=True, capture_output=True, text=True,
         )  # fmt: skip
         fresh.rename(path)
