@@ -4,9 +4,10 @@ And no library runs them.
 """
 
 from hopcast import algorithms
+from hopcast.algorithms import tree_packing
 from hopcast.choose import library
 from hopcast.predict import Answer, Choice
-from hopcast.units import show_seconds
+from hopcast.units import show_seconds, show_size
 
 from . import _command, _library
 
@@ -27,9 +28,18 @@ def when(answer: Answer) -> str | None:
     time = _library.by(answer.question, other)
     said = f"XLA runs {other.name}, which" if ran else other.name
     if time is None:
-        return f"no library runs packed trees{f'; XLA runs {other.name}' if ran else ''}"
+        return f"no library runs packed trees{f'; XLA runs {other.name}' if ran else ''}{_from(answer)}"
     less = f", less than the {show_seconds(answer.time)} of these trees" if time < answer.time else ""
-    return f"no library runs packed trees; {said} takes {show_seconds(time)} by its closed form{less}"
+    said = f"{said} takes {show_seconds(time)} by its closed form{less}"
+    return f"no library runs packed trees; {said}{_from(answer)}"
+
+
+def _from(answer: Answer) -> str:
+    """Up to what size they are not worth while, to two digits."""
+    most = tree_packing.worth_from(answer.question.group)
+    if not 0 < most < float("inf"):
+        return ""
+    return f"; up to about {show_size(float(f'{most:.2g}'))} trees gain nothing"
 
 
 def gain(answer: Answer) -> str:
