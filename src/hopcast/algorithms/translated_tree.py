@@ -32,10 +32,10 @@ SOURCE = (
     "Cayley graphs of networks: Akers and Krishnamurthy 1989, doi:10.1109/12.21148"
 )
 OPTIONS: dict[str, tuple[str, ...]] = {"batch": ()}  # none given: the fastest power of two
-MOST_RANKS = 16_384
+MOST_RANKS = 65_536
 _MOST_ROUNDS = 256  # more are not tried where fewer will do
 _MOST_ROWS = 8_192  # of a tree of several pieces: beyond it whole shards come within 1 % of the bound
-_MOST_HOPS = 512
+_MOST_HOPS = 1_024
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
