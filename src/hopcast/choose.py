@@ -23,6 +23,9 @@ _MAX = "--combine max is a way to read closed forms, so --price formula answers"
 _FORWARD = (
     "antipodal=forward asks for routes that go one way, so all is sent on them; --algorithm best may not"
 )
+_CHOSEN_BY_STEPS = (
+    "chosen by its time in steps, as there are many sends; predict follows them all and may choose another"
+)
 _NOT_FOLLOWED = "they have many sends and ranks are not alike; --algorithm with one name follows them all"
 
 
@@ -90,8 +93,11 @@ def refuse_algorithm(algorithm: str) -> None:
         raise InputError(f"--algorithm {algorithm}: a schedule is its own algorithm; leave it off")
 
 
-def choice(question: Question, algorithm: str) -> Choice:
-    """The algorithm that a name, auto or best comes to, without pricing it where that can be avoided."""
+def choice(question: Question, algorithm: str, most: int | None = None) -> Choice:
+    """The algorithm that a name, auto or best comes to, without pricing it where that can be avoided.
+
+    ``most`` is that of `answer`.
+    """
     if algorithm not in ("auto", "best"):
         named, options = algorithms.parse(algorithm)
         return Choice(named, options)
@@ -102,10 +108,11 @@ def choice(question: Question, algorithm: str) -> Choice:
     if not fits:
         raise _none_fits(question)
     try:
-        named, options = algorithms.parse(best(question).algorithm)
+        found = best(question, most=most)
     except InputError:  # too large to be priced; it can still be built
         return _plainest(fits)
-    return Choice(named, options, "best")
+    named, options = algorithms.parse(found.algorithm)
+    return Choice(named, options, "best", _CHOSEN_BY_STEPS if found.price == "steps" else "")
 
 
 def library(question: Question) -> Choice | None:
@@ -119,12 +126,20 @@ def library(question: Question) -> Choice | None:
     if question.cluster.routing == "forward" and name in PAIRS:
         return Choice(algorithms.get("direct"), {}, "named", _FORWARD)
     known = {"xla": habits.xla, "nccl": habits.nccl}.get(question.cluster.stack)
-    found = None if known is None else known(question)
+    # NCCL finds out which ranks share a node, whatever their order.
+    asked = _by_place(question) if known is habits.nccl else question
+    found = None if known is None else known(asked)
     if found is None:
         return None
     choice = Choice(algorithms.get(found.algorithm), found.options, "library", found.why)
     hint = replace(question.hint, options=found.options)
     return choice if choice.algorithm.valid(name, group, hint) is None else None
+
+
+def _by_place(question: Question) -> Question:
+    """What is asked of the same ranks in order of place."""
+    by_place = algorithms.by_place(question.collective, question.group)
+    return replace(question, group=by_place.group, hint=by_place.hint(question.hint))
 
 
 def candidates(question: Question) -> list[Choice]:

@@ -8,6 +8,9 @@ A file of this folder is an algorithm of that name and holds
 - ``SPARE`` where some of its sends are of the machine and the result does not need them, with the reason;
 - one function per collective that it builds, ``all_gather(group, hint) -> Schedule``, on local ranks 0..n-1,
   and vertices n + j for the switches of ``Group.hubs`` where these reduce or multicast;
+- ``BY_PLACE`` where it is laid on nodes and who is which rank makes no difference: then it gets its group in
+  order of place (see `_placed`), and its ranks are called as they are; with names of options in it, only
+  where one of these is given;
 - ``valid(collective, group, hint)``: None, or the reason why it does not fit;
 - ``unasked(collective, group, hint)`` where it may fit and yet be worth trying only by name: None, or why
   those who try all that fit leave it out;
@@ -23,10 +26,12 @@ import numpy as np
 
 from hopcast import registry
 from hopcast.ir import algebra
-from hopcast.ir.collective import NAMES, of
+from hopcast.ir.collective import NAMES, ROOTED, of
 from hopcast.ir.group import Cost, Group, Hint
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 from hopcast.names import InputError, pick
+
+from . import _placed
 
 # What the algebra makes of what is built: the collectives whose mirror image, or whose two halves, one needs.
 _FROM = {
@@ -67,10 +72,20 @@ class Algorithm:
         """Options and their values, the default first; an empty tuple takes any whole number."""
         return dict(getattr(self.module, "OPTIONS", {}))
 
+    def _by_place(self, collective: str, group: Group, options: Mapping[str, str]) -> _placed.Placed:
+        """The group as it is built on: by place, or as it is."""
+        names = getattr(self.module, "BY_PLACE", None)
+        if names is None or (names and options.keys().isdisjoint(names)):
+            return _placed.as_it_is(group)
+        return by_place(collective, group)
+
     def settled(self, options: dict[str, str], group: Group, collective: str) -> dict[str, str]:
         """What options come to on a group: equal ones build the same."""
-        of_module = getattr(self.module, "settled", None)
-        return of_module(options, group, collective) if of_module else options
+        of_module, on = (
+            getattr(self.module, "settled", None),
+            self._by_place(collective, group, options).group,
+        )
+        return of_module(options, on, collective) if of_module else options
 
     def valid(self, collective: str, group: Group, hint: Hint) -> str | None:
         """None, or the reason why it does not fit."""
@@ -80,7 +95,8 @@ class Algorithm:
         if group.ranks == 1:
             alone = getattr(self.module, "ALONE", None)
             return alone and f"{self.name} does not fit one rank: {alone}"
-        reason: str | None = self.module.valid(base, group, hint)
+        by_place = self._by_place(collective, group, hint.options)
+        reason: str | None = self.module.valid(base, by_place.group, by_place.hint(hint))
         return reason and f"{self.name} does not fit {group.name}: {reason}"
 
     def unasked(self, collective: str, group: Group, hint: Hint) -> str | None:
@@ -88,16 +104,17 @@ class Algorithm:
         base, of_module = self._base(collective), getattr(self.module, "unasked", None)
         if base is None or of_module is None or group.ranks == 1:
             return None
-        reason: str | None = of_module(base, group, hint)
+        by_place = self._by_place(collective, group, hint.options)
+        reason: str | None = of_module(base, by_place.group, by_place.hint(hint))
         return reason
 
     def exact(self, collective: str, group: Group, hint: Hint) -> bool:
         """Whether the closed form equals steps and flows on this group."""
         if group.ranks == 1:
             return True
-        base = self._base(collective)
+        base, by_place = self._base(collective), self._by_place(collective, group, hint.options)
         return self.cost(collective, group, hint) is not None and bool(
-            self.module.exact(base, group, hint, collective)
+            self.module.exact(base, by_place.group, by_place.hint(hint), collective)
         )
 
     def cost(self, collective: str, group: Group, hint: Hint) -> Cost | None:
@@ -107,6 +124,8 @@ class Algorithm:
             return Cost(0.0, 0.0)
         if base is None or not hasattr(self.module, "cost"):
             return None
+        by_place = self._by_place(collective, group, hint.options)
+        group, hint = by_place.group, by_place.hint(hint)
         parts = (group.levels if getattr(self.module, "LEVELS", False) else ()) or (group,)
         if not all(part.uniform_rates for part in parts):
             return None
@@ -131,11 +150,13 @@ class Algorithm:
             return _nothing(collective, self.name)
         base = self._base(collective)
         assert base is not None
-        made: Schedule = getattr(self.module, base)(group, hint)
+        by_place = self._by_place(collective, group, hint.options)
+        made: Schedule = getattr(self.module, base)(by_place.group, by_place.hint(hint))
         if base != collective:
             mirror = algebra.reverse(made)
             halves = (mirror, made) if base == "all_gather" else (made, mirror)
             made = algebra.then(*halves, "all_reduce") if collective == "all_reduce" else mirror
+        made = by_place.called(made)
         return replace(made, algorithm=",".join([self.name, *(f"{k}={v}" for k, v in hint.options.items())]))
 
     def _base(self, collective: str) -> str | None:
@@ -143,6 +164,12 @@ class Algorithm:
         if callable(own.get(collective)):
             return collective
         return next((b for b in _FROM.get(collective, ()) if callable(own.get(b))), None)
+
+
+def by_place(collective: str, group: Group) -> _placed.Placed:
+    """A group in order of place, where that is known of its switches too; else as it is."""
+    found = _placed.of(group, same_first=collective not in ROOTED)
+    return found if len(found.hub) == found.group.hubs.shape[1] else _placed.as_it_is(group)
 
 
 def names() -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from hopcast.graph.optimum import rate_between
 from ._network import Wiring
 
 _PARTS = 16  # of a unit of capacity, where whole units cannot be shared evenly enough
+_FREE = 64  # times what all shards need: a faster link never binds, and has too many capacities to try
 _SCALES = 12  # tried until as many trees fit over routes as over links
 
 
@@ -82,7 +83,7 @@ def _scales(network: split.Network, count: int, most: Fraction) -> list[Fraction
     All are between k / most and twice that, where some capacity grows by one.
     """
     low = count / most
-    sizes = sorted({int(c) for c in network.capacity if c})
+    sizes = sorted({int(c) for c in network.capacity if 0 < c <= _FREE * network.ranks * most})
     steps = {Fraction(j, c) for c in sizes for j in range(int(low * c), int(2 * low * c) + 2)}
     tried = sorted({low, 2 * low, *(u for u in steps if low < u < 2 * low)})
     first = bisect.bisect_left(tried, True, key=lambda scale: rate(scaled(network, scale)) >= count)

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from hopcast.graph import whole
 from hopcast.graph.split import Network, Path
-from hopcast.graph.whole import whole
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.group import Group
 from hopcast.ir.topology import Bools, Floats, Ints
@@ -17,7 +17,6 @@ from hopcast.names import InputError
 from hopcast.routing import routes
 
 Longs = npt.NDArray[np.int64]
-FINEST = 2**20  # units in the fastest link, where rates have no common measure
 UNEVEN = "not as much enters each of its vertices as leaves it"
 
 
@@ -68,7 +67,10 @@ def _of(cluster: Cluster, shape: tuple[int, int], key: bytes) -> Wiring | str:
     if not all(one.is_like(other) for other in all_of_them):
         return "its groups are not wired alike"
     vertices = int(max(one.tail.max(initial=0), one.head.max(initial=0), shape[1] - 1)) + 1
-    counts, unit = whole(one.rate, FINEST, up=False)
+    found = whole.below(one.rate)
+    if found is None:
+        return whole.UNLIKE
+    counts, unit = found
     coords = topology.coords[groups[0]].astype(np.int64)
     network = Network(shape[1], vertices, one.tail, one.head, counts, one.routes(), coords)
     out, into = (np.bincount(end, counts, vertices) for end in (one.tail, one.head))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hopcast.graph import whole
 from hopcast.graph.arborescences import Tree
 from hopcast.graph.split import Direct, Network, Path
-from hopcast.graph.whole import whole
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.group import Group
 
@@ -77,8 +77,10 @@ def _wide(cluster: Cluster) -> _network.Wiring | None:
     tail, head = topology.src[links].astype(np.int64), topology.dst[links].astype(np.int64)
     if topology.half_duplex or len(np.unique(tail * topology.vertices + head)) < len(links):
         return None  # two links between two vertices, and nothing says what takes which
-    rate = topology.bandwidth[links]
-    counts, unit = whole(rate, _network.FINEST, up=False)
+    found = whole.below(topology.bandwidth[links])
+    if found is None:
+        return None
+    counts, unit = found
     out, into = (np.bincount(end, counts, topology.vertices) for end in (tail, head))
     ways = None if np.any(out != into) else _ways(n, tail, head)
     if ways is None:

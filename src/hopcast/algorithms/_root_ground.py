@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hopcast.graph import branchings, split
-from hopcast.graph.whole import whole
+from hopcast.graph import branchings, split, whole
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.group import Group
 
@@ -17,7 +16,6 @@ _MOST_SWITCHED = 256  # ranks whose routes over switches are looked at
 _MOST_COUNT = 32  # trees tried, but for one through each other rank
 _MOST_THROUGH = 6_000  # edges of these
 _ENOUGH = 0.99  # of the most that can flow: more trees are not tried then
-_FINEST = 2**20  # units in the fastest link, where rates have no common measure
 _SEVERAL, _PART = 3, 32  # links, and one of so many, that are no exception: a lame cable is two
 
 
@@ -71,7 +69,10 @@ def _of_links(cluster: Cluster, shape: tuple[int, int], key: bytes, pairs: bytes
         return "not all neighbours of its groups are joined by a link of their own"
     if len(np.unique(link)) < link.size:
         return "several groups share links, and its trees fill those of one"
-    counts, unit = whole(topology.bandwidth[link].min(0), _FINEST, up=False)
+    found = whole.below(topology.bandwidth[link].min(0))
+    if found is None:
+        return whole.UNLIKE
+    counts, unit = found
     tail, head = ends.T.astype(np.int64)
     routes = [(i,) for i in range(len(ends))]
     network = split.Network(shape[1], shape[1], tail, head, counts, routes, np.zeros((shape[1], 0), np.int64))

@@ -7,16 +7,20 @@ has and how long rounds are is chosen for the size.
 import functools
 import itertools
 import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from hopcast.graph import lateness, spreading
+from hopcast.graph.split import Network, Path
 from hopcast.graph.spreading import Spread, Ways
 from hopcast.ir.collective import of as collective
 from hopcast.ir.schedule import Schedule, from_columns, one_group
 
-from . import _trials
+from . import _ground, _links, _trials
 from ._network import Wiring
 
 MOST_SENDS = 66_000  # of all pieces of all shards, where one piece of each has no more
@@ -26,6 +30,7 @@ _ENOUGH = 1.005  # times the least time: nothing better is looked for
 # Ranks beyond which rounds have at most 2 ** 1 units where the mirror image is wanted. In flows of it longer
 # ones lose up to 4 % on 64 and 128 ranks, and gain as much on 16 to 32 (dead and slow NICs, 2026-11).
 _FEW_MIRRORED, _MIRRORED = 32, 1
+_LAME, _KEPT = 1 / 16, 0.99  # of the optimum: links below the one are left out if all others reach the other
 _PARTS = 1, 2, 3, 4, 5, 6, 8, 10
 _SHORTEST = 1, 2, 3, 4, 6
 _LONGEST = 63  # units, as a power of two: as long as may be
@@ -37,10 +42,24 @@ _SAME = 9  # decimals up to which two are of a kind
 def ways(wiring: Wiring, turned: bool) -> Ways:
     """The routes of a network, or of it with all links turned round."""
     network = wiring.network.turned() if turned else wiring.network
-    first = np.concatenate([[0], np.cumsum([len(path) for path in network.routes])])
-    link = np.fromiter(itertools.chain(*network.routes), np.int64)
+    routes = _worth(network, _ground.optimum(wiring, turned))
+    first = np.concatenate([[0], np.cumsum([len(path) for path in routes])])
+    link = np.fromiter(itertools.chain(*routes), np.int64)
     src, dst = network.tail[link[first[:-1]]], network.head[link[first[1:] - 1]]
     return Ways(network.ranks, src, dst, first, link, 1 / (network.capacity * float(wiring.unit)))
+
+
+def _worth(network: Network, most: Fraction) -> Sequence[Path]:
+    """The routes that do not take longer for a piece than others for all, if these are enough."""
+    lame = network.capacity < _LAME * float(most)
+    if not lame.any():
+        return network.routes
+    others = replace(network, capacity=np.where(lame, 0, network.capacity))
+    if _ground.rate(others) < _KEPT * most:
+        return network.routes
+    found = [path for path in network.routes if not lame[list(path)].any()]
+    ends = np.array([(network.tail[p[0]], network.head[p[-1]]) for p in found], np.int32)
+    return found if _links.joined(ends, network.ranks) else network.routes
 
 
 def is_joined(wiring: Wiring) -> bool:

@@ -16,6 +16,7 @@ from hopcast.graph.alike import lowest
 from hopcast.ir import orbits
 from hopcast.ir.group import Group
 from hopcast.ir.schedule import Orbit, Sends, sends
+from hopcast.ir.topology import Ints
 
 Ranks = npt.NDArray[np.int64]
 
@@ -33,10 +34,17 @@ def shape(group: Group) -> tuple[int, ...]:
         return group.shape
     topology = None if group.cluster is None else group.cluster.topology
     if topology is not None and not topology.port.size and group.ranks == topology.chips:
-        found = rolls.nested(topology) if np.array_equal(group.all_groups[0], np.arange(group.ranks)) else ()
-        if found:
+        found = rolls.nested(topology)
+        if found and _is_turned(group.all_groups[0], found):
             return found
     return tuple(level.ranks for level in group.levels) or (group.ranks,)
+
+
+def _is_turned(chips: Ints, digits: tuple[int, ...]) -> bool:
+    """Whether chips are in order of their numbers, or of these with something added to each digit."""
+    order = np.arange(len(chips)).reshape(digits)
+    by = [-int(i) for i in np.unravel_index(int(chips[0]), digits)]
+    return np.array_equal(np.roll(order, by, tuple(range(len(digits)))).ravel(), chips)
 
 
 def stands_for(group: Group) -> int:

@@ -36,6 +36,7 @@ SOURCE = (
 )
 ALONE = "a tree joins 2 ranks or more"
 OPTIONS: dict[str, tuple[str, ...]] = {"chunks": (), "channels": (), "inside": ("chain", "nvls")}
+BY_PLACE = ("channels",)
 _TURNS = (
     1,
     3,

@@ -7,8 +7,8 @@ of the array, all_gather inside.
 
 Levels work at the same time unless ``pipeline=off``. On nodes of GPUs they are woven (see `_woven`): what
 each stage of the ring between nodes brings is told inside while the next is under way; pieces, one or two at
-a time, follow each other round that ring. On slices the array is cut into pieces that follow each other
-through the levels.
+a time, follow each other round that ring. Through slices the array streams (see `_streams`), or is cut into
+pieces that follow each other through the levels where that takes no longer.
 
 all_to_all sends all messages for a node to the rank there that is its equal, which distributes them; what
 stays in a node goes straight there meanwhile. With ``stages=3`` the messages of a whole node for another
@@ -19,6 +19,8 @@ origin (see `_rails`); so DeepSeek's DeepEP sends tokens to experts.
 
 broadcast, reduce, gather and scatter use all NICs of the root's node: first over NVLink to the rank whose
 rail leads to the goal, then along that rail, and for broadcast inside every node (see `_rooted_levels`).
+
+Nodes of GPUs are found in whatever order ranks are numbered (see `_placed`).
 
 Cost: without pipeline the sum of the levels, T = T_outer(D / n_inner) + T_inner(D) for all_gather; woven
 little more than the slower of the two. all_to_all of N nodes of g ranks, n = N g, in two stages: T =
@@ -38,6 +40,7 @@ from hopcast.ir.schedule import Schedule
 from . import _exchange, _rails, _rates, _rooted_levels, _turned, _woven, multi_axis, option, ring
 from ._rooted_levels import broadcast as broadcast
 from ._rooted_levels import scatter as scatter
+from ._stream_plans import Found, best
 
 SOURCE = (
     "Gordic 2026, Inside TPU and GPU clusters, part 7; jax-ml scaling-book, chapter GPUs; "
@@ -45,16 +48,20 @@ SOURCE = (
 )
 LEVELS = True  # its closed form is made of those of the levels
 OPTIONS: dict[str, tuple[str, ...]] = {"pipeline": ("on", "off"), "pieces": (), "stages": ("2", "3")}
+BY_PLACE: tuple[str, ...] = ()
 _PIECES = 8  # where the rates of a level are not known
 _MOST_PIECES, _MOST_SENDS = 64, 300_000  # of a schedule that is to be simulated in seconds
 _MOST_WOVEN = 1_000_000  # sends, which are followed about five times as fast
 _MOST_UNASKED = 32_768  # messages of unequal size
 _NO_FORM = (*ROOTED, "all_to_all_v")
 _HARDLY = 1.01  # times the least time: not worth more pieces
+_WORTH = 0.98  # of the time of pieces in turn, whose closed form is exact where there is one
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Outer level first, then inside."""
+    if streamed := _streamed("all_gather", group, hint):
+        return streamed.schedule()
     if is_woven("all_gather", group, hint):
         return _woven.all_gather(_plan(group, hint))
     return _pipelined("all_gather", group, hint)
@@ -62,6 +69,8 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
 
 def reduce_scatter(group: Group, hint: Hint) -> Schedule:
     """The mirror image, inside first."""
+    if streamed := _streamed("reduce_scatter", group, hint):
+        return streamed.schedule()
     if is_woven("reduce_scatter", group, hint):
         return algebra.reverse(all_gather(group, hint))
     return _pipelined("reduce_scatter", group, hint)
@@ -69,6 +78,8 @@ def reduce_scatter(group: Group, hint: Hint) -> Schedule:
 
 def all_reduce(group: Group, hint: Hint) -> Schedule:
     """reduce_scatter inside, between equals, and all_gather back."""
+    if streamed := _streamed("all_reduce", group, hint):
+        return streamed.schedule()
     if is_woven("all_reduce", group, hint):
         there = all_gather(group, hint)
         return algebra.then(algebra.reverse(there), there, "all_reduce")
@@ -113,10 +124,27 @@ def phases(collective: str, group: Group, hint: Hint) -> list[tuple[str, Schedul
 def valid(collective: str, group: Group, hint: Hint) -> str | None:
     """It needs levels."""
     if len(group.levels) < 2:
-        return "its ranks are joined in one way; it needs nodes or slices joined by a network"
+        return (
+            _mixed(group) or "its ranks are joined in one way; it needs nodes or slices joined by a network"
+        )
     if "stages" in hint.options and collective != "all_to_all":
         return f"stages= is of all_to_all; {collective} goes over every level"
     return _rooted_levels.valid(collective, group, hint) if collective in ROOTED else None
+
+
+def _mixed(group: Group) -> str | None:
+    """Why ranks of several nodes have no levels, or None where they are of one node, or one of each."""
+    topology = None if group.cluster is None else group.cluster.topology
+    if topology is None or not topology.axes[0].switched or len(topology.axes) < 2:
+        return None
+    most = max(int(np.bincount(topology.coords[ranks, 0]).max()) for ranks in group.all_groups)
+    if most == 1 or all(np.ptp(topology.coords[ranks, 0]) == 0 for ranks in group.all_groups):
+        return None
+    node = topology.axes[0].name
+    return (
+        f"an order of ranks that is none of axes mixes groups over {node}s, so that it finds no levels in "
+        "them; it finds those of all ranks in any order, and of axes of --mesh in row order"
+    )
 
 
 def unasked(collective: str, group: Group, hint: Hint) -> str | None:
@@ -249,16 +277,31 @@ def _nest(outer: Schedule, inner: list[Schedule], lines: int | None) -> list[Sch
 
 
 def is_woven(collective: str, group: Group, hint: Hint) -> bool:
-    """Whether levels are woven, block by block: nodes of ranks, each of which reaches all others at once."""
+    """Whether levels are woven: nodes whose ranks reach all others at once, or streams through slices."""
     if collective in ("all_to_all", *_NO_FORM) or option(OPTIONS, hint, "pipeline") == "off":
         return False
+    if _streamed(collective, group, hint) is not None:
+        return True
     return len(group.levels) == 2 and all(v.switched and v.ranks > 1 for v in group.levels)
+
+
+def _streamed(collective: str, group: Group, hint: Hint) -> Found | None:
+    """How the array streams through slices; None where there are none, or pieces in turn take no longer."""
+    if collective in ("all_to_all", *_NO_FORM) or option(OPTIONS, hint, "pipeline") == "off":
+        return None
+    asked = int(hint.options.get("pieces", 0))
+    found = best(collective, group, hint.size, asked)
+    if found is None or asked:
+        return found
+    return found if found.seconds <= _WORTH * _paced(collective, group, hint)[1] else None
 
 
 def seconds(collective: str, group: Group, hint: Hint) -> float | None:
     """About how long a woven collective takes; None where it is not woven, or nobody knows the links."""
     if collective in ROOTED:
         return _rooted_levels.seconds(collective, group, hint)
+    if streamed := _streamed(collective, group, hint):
+        return streamed.seconds
     rates = _rates.of_levels(group) if is_woven(collective, group, hint) else None
     if rates is None:
         return None
@@ -297,19 +340,24 @@ def _pieces(collective: str, group: Group, hint: Hint) -> int:
         return int(hint.options["pieces"])
     if collective == "all_to_all":
         return _exchange.pieces(group, hint.size)
+    return _paced(collective, group, hint)[0]
+
+
+def _paced(collective: str, group: Group, hint: Hint) -> tuple[int, float]:
+    """How many pieces follow each other through the levels, and about how long they take; inf: not known."""
     followed = max(_sends(collective, group) // _turned.stands_for(group), 1)
     most = min(_MOST_PIECES, max(1, _MOST_SENDS // followed))
     size, costs = hint.size, []
     for level in reversed(group.levels):
         found = _estimate(level, size)
         if found is None:
-            return min(_PIECES, most) if hint.size >= 2**16 * group.ranks else 1
+            return (min(_PIECES, most) if hint.size >= 2**16 * group.ranks else 1), math.inf
         costs.append(found)
         size /= level.ranks
     there_and_back = 2 if collective == "all_reduce" else 1
     tries = [1 << k for k in range(int(math.log2(most)) + 1)]
     times = [_overlapped([c.times(there_and_back) for c in costs], q, there_and_back == 2) for q in tries]
-    return min(q for q, t in zip(tries, times, strict=True) if t <= _HARDLY * min(times))
+    return min((q, t) for q, t in zip(tries, times, strict=True) if t <= _HARDLY * min(times))
 
 
 def _sends(collective: str, group: Group) -> int:

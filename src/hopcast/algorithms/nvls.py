@@ -33,6 +33,7 @@ SOURCE = (
 )
 SPARE = "a switch keeps its sums here, so that the way over their owner is of the machine, not of the sum"
 OPTIONS: dict[str, tuple[str, ...]] = {"chunks": ()}
+BY_PLACE: tuple[str, ...] = ()
 _ENOUGH = 1e-9  # of D: a piece that is not worth cutting
 
 

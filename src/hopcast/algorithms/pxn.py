@@ -33,6 +33,7 @@ SOURCE = (
     "Gordic 2026, Inside TPU and GPU clusters, part 7"
 )
 OPTIONS: dict[str, tuple[str, ...]] = {"rails": ("goal", "all"), "pieces": ()}
+BY_PLACE: tuple[str, ...] = ()
 _MOST_UNASKED, _MOST_SPREAD = 32_768, 100_000  # messages of unequal size, by one rail and by all
 EVERY_PAIR = True  # a send for every pair of ranks
 Ranks = npt.NDArray[np.int64]

@@ -27,6 +27,7 @@ from . import _channels
 
 SOURCE = "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Chan et al. 2007, doi:10.1002/cpe.1206"
 OPTIONS: dict[str, tuple[str, ...]] = {"channels": ()}
+BY_PLACE = ("channels",)
 
 
 def all_gather(group: Group, hint: Hint) -> Schedule:

@@ -27,6 +27,7 @@ SOURCE = (
 )
 SPARE = nvls.SPARE  # inside nodes
 OPTIONS: dict[str, tuple[str, ...]] = {"inside": ("auto", "nvls", "ring"), "chunks": ()}
+BY_PLACE: tuple[str, ...] = ()
 _MOST_SENDS = 400_000  # of a schedule that is to be simulated in seconds
 
 

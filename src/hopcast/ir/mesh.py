@@ -148,9 +148,22 @@ def from_order(cluster: Cluster, axes: Sequence[tuple[str, int]], chips: Sequenc
         )
     if math.prod(shape) != many:
         raise InputError(f"{label}: a mesh of {'x'.join(map(str, shape))} has no place for {many} chips")
-    return Mesh(
-        tuple(n for n, _ in axes), np.array(chips, np.int32).reshape(shape), (None,) * len(shape), label
-    )
+    listed = np.array(chips, np.int32)
+    mixed: tuple[tuple[Factor, ...] | None, ...] = (None,) * len(shape)
+    factors = _row_factors(cluster.topology.shape, shape) if _keeps_nodes(cluster.topology, listed) else mixed
+    return Mesh(tuple(n for n, _ in axes), listed.reshape(shape), factors, label)
+
+
+def _keeps_nodes(topology: Topology, chips: Ints) -> bool:
+    """Whether only nodes, and GPUs in all of them alike, change places, where switches join them."""
+    if topology.port.size or topology.chips == topology.vertices:
+        return False
+    at = topology.coords[chips].reshape(*topology.shape, len(topology.shape))
+    for a, axis in enumerate(topology.axes):
+        line = np.moveaxis(at[..., a], a, 0).reshape(axis.length, -1)
+        if np.any(line != (line[:, :1] if axis.switched else np.arange(axis.length)[:, None])):
+            return False
+    return True
 
 
 def _spell(axes: Sequence[tuple[str, int]]) -> str:
@@ -261,7 +274,9 @@ def _group(cluster: Cluster, mesh: Mesh, inside: list[int], all_groups: Ints) ->
     duplex, hop = not topology.half_duplex, float(topology.latency.max(initial=0.0))
     if any(p is None for p in parts):
         axes = (Axis(named, all_groups.shape[1], False, topology.port.size == 0),)
-        return Group(axes, axes[0].switched, (0.0,), (hop,), all_groups, False, duplex, cluster.name)
+        mixed = Group(axes, axes[0].switched, (0.0,), (hop,), all_groups, False, duplex, cluster.name)
+        everyone = all_groups.shape[1] == topology.chips < topology.vertices
+        return replace(mixed, hubs=group(cluster, physical(topology)).hubs) if everyone else mixed
     over = {i: [topology.axes[f.axis] for f in mesh.factors[i] or ()] for i in inside}
     switched = [i for i in inside if any(a.switched for a in over[i])]
     cores = [i for i in inside if any(a.inner for a in over[i])]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hopcast.algorithms import hierarchical, parse
+from hopcast.algorithms import by_place, hierarchical, parse
 from hopcast.ir import algebra
 from hopcast.ir.collective import ROOTED
 from hopcast.predict import Answer
@@ -18,18 +18,19 @@ def stages(answer: Answer) -> list[str]:
         return []
     if q.collective in (*ROOTED, "all_to_all_v"):  # their levels are never one after the other
         return []
-    hint = replace(q.hint, options=parse(answer.algorithm)[1])
-    made = hierarchical.phases(q.collective, q.group, hint)
+    placed = by_place(q.collective, q.group)
+    group, hint = placed.group, replace(placed.hint(q.hint), options=parse(answer.algorithm)[1])
+    made = hierarchical.phases(q.collective, group, hint)
     said, whole = [], 0.0
     for name, phase in made:
-        laid = algebra.lay(phase, q.group.all_groups, q.cluster.topology.vertices, q.group.hubs)
+        laid = algebra.lay(phase, group.all_groups, q.cluster.topology.vertices, group.hubs)
         found = stepped(laid, q.cluster, q.size) or steps(laid, q.cluster, q.size)
         seconds = found.latency + found.bandwidth
         whole += seconds
         said.append(f"{phase.collective.name} over {name} {show_seconds(seconds)}")
     pieces = answer.schedule.chunks // made[0][1].chunks
     how = f"overlapped in {pieces} pieces" if pieces > 1 else "one after the other, not overlapped"
-    if hierarchical.is_woven(q.collective, q.group, hint):
+    if hierarchical.is_woven(q.collective, group, hint):
         how = "overlapped block by block" + (f", in {pieces} pieces" if pieces > 1 else "")
     return [
         f"stages, each by itself: {', '.join(said)}; {show_seconds(whole)} in all\n"
