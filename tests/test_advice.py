@@ -96,7 +96,7 @@ def test_what_has_too_many_sends_is_refused_with_what_is_answered(
     words: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name in (
-        ("simulate.flows", "MOST_SENDS"),
+        ("simulate.listing", "MOST_SENDS"),
         ("predict", "_MANY"),
         ("choose", "_MOST_CROSSINGS"),
     ):
