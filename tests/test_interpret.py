@@ -9,11 +9,12 @@ from by_sets import computes
 from grids import build, cluster
 from hypothesis import given
 from hypothesis import strategies as st
+from wrong_sends import damaged, verdict
 
 from hopcast import interpret
 from hopcast.interpret import CheckError, _alike, _copies, _tokens, check
 from hopcast.ir.collective import Collective, of
-from hopcast.ir.schedule import COPY, REDUCE, from_columns, one_group, take
+from hopcast.ir.schedule import COPY, REDUCE, from_columns, one_group
 
 
 def schedule(collective: Collective, *rows: tuple[int, ...]):
@@ -196,40 +197,6 @@ ALIKE = [
     ("all_reduce", "translated_tree", "5wx5w"),
     ("all_reduce", "bidirectional_ring", "24w"),
 ]
-
-
-def damaged(made, step, at, how):
-    """The schedule with one send of one step dropped, doubled, sent elsewhere or of another op.
-
-    What it claims of all ranks doing alike is still claimed.
-    """
-
-    def make(i):
-        rows = made.make(i)
-        if i != step:
-            return rows
-        keep = np.arange(len(rows))
-        dst, op = rows.dst.copy(), rows.op.copy()
-        if how == "dropped":
-            keep = np.delete(keep, at)
-        elif how == "doubled":
-            keep = np.append(keep, at)
-        elif how == "elsewhere":
-            dst[at] = (dst[at] + 1) % made.ranks
-        else:
-            op[at] = COPY if op[at] == REDUCE else REDUCE
-        return take(replace(rows, dst=dst, op=op), keep)
-
-    return replace(made, make=make)
-
-
-def verdict(follow, made):
-    """None, or what is wrong."""
-    try:
-        follow(made, 0)
-    except CheckError as wrong:
-        return str(wrong)
-    return None
 
 
 @pytest.mark.parametrize(("collective", "algorithm", "grid"), ALIKE)

@@ -108,11 +108,11 @@ def choice(question: Question, algorithm: str, most: int | None = None) -> Choic
     if not fits:
         raise _none_fits(question)
     try:
-        found = best(question, most=most)
+        fastest = best(question, most=most)
     except InputError:  # too large to be priced; it can still be built
         return _plainest(fits)
-    named, options = algorithms.parse(found.algorithm)
-    return Choice(named, options, "best", _CHOSEN_BY_STEPS if found.price == "steps" else "")
+    named, options = algorithms.parse(fastest.algorithm)
+    return Choice(named, options, "best", _CHOSEN_BY_STEPS if fastest.price == "steps" else "")
 
 
 def library(question: Question) -> Choice | None:

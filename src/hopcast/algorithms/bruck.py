@@ -34,11 +34,11 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
 
 def all_to_all(group: Group, hint: Hint) -> Schedule:
     """Messages go on by the bits of their distance, lowest first."""
-    n = group.ranks
+    n, rank = group.ranks, np.arange(group.ranks, dtype=np.int32)
 
     def make(i: int) -> Sends:
-        distance = np.arange(n)[np.arange(n) >> i & 1 == 1]
-        src = np.repeat(np.arange(n), len(distance))
+        distance = rank[rank >> i & 1 == 1]
+        src = np.repeat(rank, len(distance))
         ahead = np.tile(distance, n)
         at = (src + ahead % (1 << i)) % n
         return sends(at, (at + (1 << i)) % n, src * n + (src + ahead) % n)

@@ -90,7 +90,7 @@ def _to_all(collective: Collective, chunk: Callable[[Ranks, Ranks], Ranks]) -> S
     n = collective.ranks
 
     def make(i: int) -> Sends:
-        src, ahead = np.divmod(np.arange(n * (n - 1)), n - 1)
+        src, ahead = np.divmod(np.arange(n * (n - 1), dtype=np.int32), n - 1)
         dst = (src + 1 + ahead) % n
         return sends(src, dst, chunk(src, dst))
 

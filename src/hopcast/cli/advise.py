@@ -45,22 +45,24 @@ def command(
       hopcast advise all_to_all --chips 128 --on v5p --size 1GiB --algorithm direct --price steps
       hopcast advise all_reduce --chips 64 --on v5e --size 1GiB --mesh data=16,model=4 --over model
     """
-    from hopcast.cli import _output
+    from hopcast.cli import _output, _progress
     from hopcast.verbs.advise import advise
 
-    result = advise(
-        collective,
-        chips=chips,
-        size=size,
-        on=on or [],
-        mesh=mesh,
-        over=over,
-        algorithm=algorithm,
-        price=price or "",
-        combine=combine,
-        per_rank=per_rank,
-        root=root,
-        shift=shift,
-        seed=seed,
-    )
+    with _progress.Progress() as progress:
+        result = advise(
+            collective,
+            chips=chips,
+            size=size,
+            on=on or [],
+            mesh=mesh,
+            over=over,
+            algorithm=algorithm,
+            price=price or "",
+            combine=combine,
+            per_rank=per_rank,
+            root=root,
+            shift=shift,
+            seed=seed,
+            doing=progress.doing,
+        )
     _output.show(result, format, context.obj)

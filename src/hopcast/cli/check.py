@@ -36,7 +36,7 @@ def command(
       hopcast check all_reduce torus:4x4 --algorithm multi_axis
       hopcast check all_gather ring:8 --algorithm all
     """
-    from hopcast.cli import _output
+    from hopcast.cli import _output, _progress
     from hopcast.verbs import _traffic, ask
     from hopcast.verbs.check import check_rows
 
@@ -58,6 +58,7 @@ def command(
         matrix=sent.matrix,
         words=sent.words,
     )
-    result = check_rows(q, algorithm, place.warnings)
+    with _progress.Progress() as progress:
+        result = check_rows(q, algorithm, place.warnings, progress.doing)
     _output.show(result, format, context.obj)
     return 0 if all(row["valid"] for row in result.rows) else 1

@@ -36,6 +36,7 @@ StepsOption = Annotated[str | None, typer.Option("--steps", metavar="0,1,2", hel
 
 
 _VIEWS = ("--route", "--cut", "--load", "--trees", "--sweep", "--steps")
+_DRAWING = "drawing"
 _OF_CLUSTER = {
     "--route",
     "--cut",
@@ -90,6 +91,7 @@ def command(
       hopcast draw all_reduce dgx-h100 --sweep 1K 1G -o crossover.svg
       hopcast draw pyramid v5p
     """
+    from hopcast.cli import _progress
     from hopcast.verbs.draw import draw
 
     if what is None:
@@ -103,11 +105,12 @@ def command(
     if place is None:
         _fits_alone(what, [key for key in given if key not in _OF_CLUSTER])
         what = o.one_cluster(what, None, nodes)
-    picture = draw(
-        what, place, route=route, load=load, cut=cut, trees=trees, sweep=sweep, size=size, over=over,
-        mesh=mesh, order=order, algorithm=algorithm, per_rank=per_rank, root=root, shift=shift, seed=seed,
-        steps=o.numbers("--steps", steps), slow=slow or [], dead=dead or [], matrix=matrix, moe=moe,
-    )  # fmt: skip
+    with _progress.Progress(_DRAWING):
+        picture = draw(
+            what, place, route=route, load=load, cut=cut, trees=trees, sweep=sweep, size=size, over=over,
+            mesh=mesh, order=order, algorithm=algorithm, per_rank=per_rank, root=root, shift=shift, seed=seed,
+            steps=o.numbers("--steps", steps), slow=slow or [], dead=dead or [], matrix=matrix, moe=moe,
+        )  # fmt: skip
     _put(picture, out)
 
 
@@ -162,6 +165,7 @@ def _draw_figure(what: str, place: str, size: str, given: list[str], out: str | 
     """A figure of the atlas, as it stands there or for another cluster or size."""
     from hopcast.atlas import figure
     from hopcast.atlas.text import drawing
+    from hopcast.cli import _progress
 
     found = figure(what)
     idle = [key for key in given if key not in ("--on", "--nodes", "--size", "--out")]
@@ -170,7 +174,8 @@ def _draw_figure(what: str, place: str, size: str, given: list[str], out: str | 
     if idle:
         raise ValueError(f"{what} is a figure of the atlas and takes no {' or '.join(idle)}")
     try:
-        picture = drawing(found, found.given(size=size, on=place))
+        with _progress.Progress(_DRAWING):
+            picture = drawing(found, found.given(size=size, on=place))
     except ValueError as error:  # the cluster of a picture needs no option
         raise ValueError(str(error).removeprefix("--on ")) from None
     _put(picture, out)
@@ -189,11 +194,12 @@ def _fits_alone(what: str, asked: list[str]) -> None:
 
 def _put(picture: "Drawing", out: str | None) -> None:
     """Write the picture to a file by its suffix, or print it as text; what to know of it goes to stderr."""
-    from hopcast.cli import _output
+    from hopcast.cli import _output, _progress
 
     if out is not None and not out.endswith((".svg", ".txt")):
         raise ValueError(f"-o {out!r}: a picture is written as .svg or .txt")
-    made = picture.svg() if out and out.endswith(".svg") else str(picture)
+    with _progress.Progress(_DRAWING):
+        made = picture.svg() if out and out.endswith(".svg") else str(picture)
     for warning in picture.warnings:
         print(f"hopcast: note: {warning}", file=sys.stderr)
     if out:

@@ -58,31 +58,33 @@ def command(
     import shlex
     import sys
 
+    from hopcast.cli import _progress
     from hopcast.verbs.explore import explore
 
     if not out.endswith((".html", ".htm")):
         raise ValueError(f"-o {out!r}: a page is written as .html")
-    made = explore(
-        collective,
-        o.one_cluster(cluster, on, nodes),
-        size=size,
-        over=over,
-        mesh=mesh,
-        order=order,
-        algorithm=algorithm,
-        compare=compare,
-        price=price or "",
-        per_rank=per_rank,
-        root=root,
-        shift=shift,
-        slow=slow or [],
-        dead=dead or [],
-        matrix=matrix,
-        moe=moe,
-        seed=seed,
-        out=out,
-        command=shlex.join(context.obj or ()),
-    )
+    with _progress.Progress("making the page"):
+        made = explore(
+            collective,
+            o.one_cluster(cluster, on, nodes),
+            size=size,
+            over=over,
+            mesh=mesh,
+            order=order,
+            algorithm=algorithm,
+            compare=compare,
+            price=price or "",
+            per_rank=per_rank,
+            root=root,
+            shift=shift,
+            slow=slow or [],
+            dead=dead or [],
+            matrix=matrix,
+            moe=moe,
+            seed=seed,
+            out=out,
+            command=shlex.join(context.obj or ()),
+        )
     for warning in made.warnings:
         print(f"hopcast: note: {warning}", file=sys.stderr)
     print(f"hopcast: wrote {out}, {len(made.html):,} bytes; open it in a browser", file=sys.stderr)

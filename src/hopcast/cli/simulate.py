@@ -64,6 +64,8 @@ def command(
             straggler=straggler or [], background=background or [], shortcut=not no_shortcut,
             every=bool(out), progress=progress,
         )  # fmt: skip
+        progress.doing("writing the trace")
+        written = trace(result.detail) if out else ""
     if out:
-        _output.write(out, trace(result.detail))
+        _output.write(out, written)
     _output.show(result, format, context.obj)

@@ -47,27 +47,29 @@ def command(
       hopcast sweep all_reduce v5e:4x4 -b 1K -e 64M -f 4
       hopcast sweep all_gather ring:8,bandwidth=45GB/s -b 1M -e 16M --algorithm all --format csv
     """
-    from hopcast.cli import _output
+    from hopcast.cli import _output, _progress
     from hopcast.verbs.sweep import sweep
 
-    result = sweep(
-        collective,
-        o.one_cluster(cluster, on, nodes),
-        first=first,
-        last=last,
-        factor=factor,
-        step=step,
-        dtype=dtype,
-        algorithm=algorithm,
-        price=price or "",
-        combine=combine,
-        over=over,
-        mesh=mesh,
-        order=order,
-        root=root,
-        shift=shift,
-        seed=seed,
-        slow=slow or [],
-        dead=dead or [],
-    )
+    with _progress.Progress() as progress:
+        result = sweep(
+            collective,
+            o.one_cluster(cluster, on, nodes),
+            first=first,
+            last=last,
+            factor=factor,
+            step=step,
+            dtype=dtype,
+            algorithm=algorithm,
+            price=price or "",
+            combine=combine,
+            over=over,
+            mesh=mesh,
+            order=order,
+            root=root,
+            shift=shift,
+            seed=seed,
+            slow=slow or [],
+            dead=dead or [],
+            doing=progress.doing,
+        )
     _output.show(result, format, context.obj)

@@ -15,10 +15,12 @@ from hopcast.ir.collective import Collective
 from hopcast.ir.schedule import Schedule, Sends, take
 from hopcast.ir.topology import Ints
 
+from . import _moves
 from ._cells import Keys
 
 Hashes = npt.NDArray[np.uint64]
 _LONG = 8  # chunks of a send from which hashing sends costs little beside following chunks
+_MANY = 2**20  # cells; with fewer nothing takes long
 _OFTEN = 16  # times that a chunk is sent; with fewer it is followed as soon as told apart
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -28,16 +30,38 @@ def one_of_each(schedule: Schedule, seed: int) -> Schedule | None:
 
     Cost: one pass, some 15 ns for each send and move.
     """
-    orbit = None if schedule.orbit is None else schedule.orbit()
-    if orbit is None or not len(orbit.moves) or not len(orbit.step) or not schedule.chunks:
+    moves = _worth_trying(schedule)
+    if not len(moves):
         return None
-    if int(orbit.out.count.sum()) * schedule.ranks < _OFTEN * schedule.chunks:
-        return None
-    moves = orbit.moves
-    if orbit.out.count.mean() < _LONG:  # one move leaves few enough chunks
-        moves = moves[[int(np.argmax([_period(m) for m in moves]))]]
     kept = _representatives(schedule, moves, np.random.default_rng(seed))
-    return _only(schedule, kept) if 2 * len(kept) <= schedule.chunks else None
+    return only(schedule, kept) if 2 * len(kept) <= schedule.chunks else None
+
+
+def _worth_trying(schedule: Schedule) -> Ints:
+    """Moves that may leave few kinds of chunks at little cost: ``int32[g, n]``, often none."""
+    none = np.zeros((0, schedule.ranks), np.int32)
+    orbit = None if schedule.orbit is None else schedule.orbit()
+    if not schedule.chunks:
+        return none
+    if orbit is None:
+        return _guessed(schedule) if schedule.vertices * schedule.chunks >= _MANY else none
+    if int(orbit.out.count.sum()) * schedule.ranks < _OFTEN * schedule.chunks:
+        return none
+    if not len(orbit.moves) or orbit.out.count.mean() >= _LONG:
+        return orbit.moves
+    return orbit.moves[[int(np.argmax([_period(m) for m in orbit.moves]))]]  # leaves few enough
+
+
+def _guessed(schedule: Schedule) -> Ints:
+    """Moves of a grid, where the sends that they are tried on are long, and few beside the chunks they move.
+
+    Sends of single chunks are as quickly followed as looked at.
+    """
+    steps = _moves.some_steps(schedule)
+    sent, each = sum(len(rows) for rows in steps), sum(int(rows.count.sum()) for rows in steps)
+    if each < _LONG * max(sent, 1) or each * schedule.step_count < _OFTEN * schedule.chunks * len(steps):
+        return np.zeros((0, schedule.ranks), np.int32)
+    return _moves.guessed(schedule, steps)
 
 
 def _period(move: Ints) -> int:
@@ -49,16 +73,19 @@ def _period(move: Ints) -> int:
 
 
 def _representatives(schedule: Schedule, moves: Ints, rng: np.random.Generator) -> Keys:
-    """``int64[...]``: chunks, ascending, of which all others are images."""
+    """``int64[...]``: chunks, ascending, of which all others are images, each the first that is one of them.
+
+    The first ones mostly are neighbours, so what is sent together stays together.
+    """
     own, *moved = _fingerprints(schedule, moves, rng)
     kinds, first = np.unique(own, return_index=True)
-    label = np.arange(len(kinds))
+    label, place = np.arange(len(kinds)), np.argsort(np.argsort(first))  # in order of their first chunks
     links = []
     for images in moved:
         image = images[first]
         at = np.minimum(np.searchsorted(kinds, image), len(kinds) - 1)
         same = kinds[at] == image
-        links.append((np.flatnonzero(same), at[same]))
+        links.append((place[same], place[at[same]]))
     while True:  # the least of all that are joined
         before = label.copy()
         for one, other in links:
@@ -67,7 +94,7 @@ def _representatives(schedule: Schedule, moves: Ints, rng: np.random.Generator) 
             np.minimum.at(label, other, least)
         label = label[label]
         if np.array_equal(before, label):
-            return np.sort(first[np.unique(label)])
+            return np.sort(first)[np.unique(label)]
 
 
 def _fingerprints(schedule: Schedule, moves: Ints, rng: np.random.Generator) -> list[Hashes]:
@@ -84,10 +111,11 @@ def _fingerprints(schedule: Schedule, moves: Ints, rng: np.random.Generator) -> 
     for rows in schedule.steps():
         salt = _hashes(rng, 2)[rows.op] if rows.op.any() else _hashes(rng, 1)
         single = rows.count.max(initial=0) == 1
+        src, dst, chunk = (c.astype(np.intp) for c in (rows.src, rows.dst, rows.chunk))  # once for all moves
         for (out, into), points, edges in zip(of_way, alone, edge, strict=True):
-            mark = _mixed(out[rows.src] + into[rows.dst] + salt)
+            mark = _mixed(out[src] + into[dst] + salt)
             if single:
-                np.add.at(points, rows.chunk, mark)
+                np.add.at(points, chunk, mark)
             else:
                 _add_runs(edges, rows, mark)
     return [(points + np.cumsum(edges))[:chunks] for points, edges in zip(alone, edge, strict=True)]
@@ -126,7 +154,7 @@ def _on_all(schedule: Schedule, move: Ints) -> Keys:
     return to
 
 
-def _only(schedule: Schedule, kept: Keys) -> Schedule:
+def only(schedule: Schedule, kept: Keys) -> Schedule:
     """The schedule on some of its chunks, ascending, numbered anew. What is a run of chunks stays one."""
     task, chunks = schedule.collective, schedule.chunks
     is_kept = np.zeros(chunks, bool)

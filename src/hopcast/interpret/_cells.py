@@ -1,13 +1,18 @@
 """The (vertex, chunk) cells that sends touch."""
 
+import itertools
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
 from hopcast.ir.collective import ALL
-from hopcast.ir.schedule import Schedule, Sends
+from hopcast.ir.schedule import Schedule, Sends, take
 from hopcast.ir.topology import AnyInts
 
 Keys = npt.NDArray[np.int64]
+Touched = tuple[AnyInts, AnyInts, AnyInts, npt.NDArray[np.uint8]]
+_PIECE = 2**20  # cells that are looked at together: memory of this size is used again, not fetched anew
 
 
 def cells(rows: Sends, chunks: int) -> tuple[Keys, Keys]:
@@ -23,12 +28,20 @@ def cells(rows: Sends, chunks: int) -> tuple[Keys, Keys]:
     return row, (rows.chunk[row] + nth) % chunks
 
 
-def one_by_one(rows: Sends, chunks: int) -> tuple[AnyInts, AnyInts, Keys, npt.NDArray[np.uint8]]:
+def one_by_one(rows: Sends, chunks: int) -> Touched:
     """Source, destination, chunk and op of every chunk of every send."""
     if rows.count.max(initial=0) == 1:
-        return rows.src, rows.dst, rows.chunk.astype(np.int64), rows.op
+        return rows.src, rows.dst, rows.chunk, rows.op
     row, chunk = cells(rows, chunks)
     return rows.src[row], rows.dst[row], chunk, rows.op[row]
+
+
+def pieces(rows: Sends, chunks: int) -> Iterator[Touched]:
+    """As `one_by_one`, some sends at a time in the order in which they stand."""
+    ends = np.cumsum(rows.count, dtype=np.int64)
+    cuts = np.searchsorted(ends, np.arange(0, ends[-1] if len(ends) else 0, _PIECE), "right")
+    for a, b in itertools.pairwise([*dict.fromkeys(cuts.tolist()), len(rows)]):
+        yield one_by_one(take(rows, slice(a, b)), chunks)
 
 
 def start(schedule: Schedule) -> tuple[Keys, Keys]:

@@ -7,8 +7,9 @@ import numpy as np
 
 from hopcast.ir.collective import ALL
 from hopcast.ir.schedule import Schedule
+from hopcast.ir.topology import AnyInts, Ints
 
-from ._cells import one_by_one, start
+from ._cells import pieces, start
 
 _MOST = 2**30  # cells, 5 bytes each
 
@@ -28,27 +29,34 @@ def _one_at_a_time(schedule: Schedule) -> bool:
 
     Cost: a cell for each chunk, and some 30 ns a send.
     """
-    task, groups, chunks = schedule.collective, schedule.groups.astype(np.int64), schedule.chunks
+    task, groups, chunks = schedule.collective, schedule.groups, schedule.chunks
     if (task.goal == ALL).any() or (task.origin == ALL).any():
         return False
-    whose = np.full(schedule.vertices, -1, np.int64)
+    whose = np.full(schedule.vertices, -1, np.int32)
     whose[groups] = np.arange(len(groups))[:, None]
-    holder = groups[:, task.origin].astype(np.int32).ravel()
+    holder = groups[:, task.origin].ravel()
     for rows in schedule.steps():
-        src, dst, chunk, op = one_by_one(rows, chunks)
-        if len(groups) > 1:
-            chunk = chunk + whose[src] * chunks
-        if (
-            op.any()
-            or (whose[src] < 0).any()
-            or (whose[src] != whose[dst]).any()
-            or (holder[chunk] != src).any()
-        ):
-            return False
-        np.add.at(holder, chunk, dst - src)  # what is sent twice ends up elsewhere
-        if (holder[chunk] != dst).any():
-            return False
+        parts = list(pieces(rows, chunks))
+        for src, dst, chunk, op in parts:
+            cell = _in_group(whose, chunks, src, chunk)
+            if (
+                op.any()
+                or (whose[src] < 0).any()
+                or (whose[src] != whose[dst]).any()
+                or (holder[cell] != src).any()
+            ):
+                return False
+        for src, dst, chunk, _ in parts:  # what is sent twice ends up elsewhere
+            np.add.at(holder, _in_group(whose, chunks, src, chunk), dst - src)
+        for src, dst, chunk, _ in parts:
+            if (holder[_in_group(whose, chunks, src, chunk)] != dst).any():
+                return False
     return bool((holder.reshape(len(groups), -1) == groups[:, task.goal]).all())
+
+
+def _in_group(whose: Ints, chunks: int, src: AnyInts, chunk: AnyInts) -> AnyInts:
+    """Where the chunks of a sender's group stand among those of all groups."""
+    return chunk + whose[src] * np.int64(chunks) if whose.max() > 0 else chunk
 
 
 def _everywhere(schedule: Schedule) -> bool:
@@ -59,18 +67,21 @@ def _everywhere(schedule: Schedule) -> bool:
     chunks = schedule.chunks
     held = np.zeros(schedule.vertices * chunks, bool)
     stamp = np.zeros(len(held), np.int32)
-    vertex, chunk = start(schedule)
-    held[vertex * chunks + chunk] = True
+    held[np.ravel_multi_index(start(schedule), (schedule.vertices, chunks))] = True
     for rows in schedule.steps():
-        src, dst, chunk, op = one_by_one(rows, chunks)
-        order = np.arange(len(chunk), dtype=np.int32)
-        cell = dst * np.int64(chunks) + chunk
-        stamp[cell] = order
-        if op.any() or not held[src * np.int64(chunks) + chunk].all():
-            return False
-        if (stamp[cell] != order).any():
-            return False
-        held[cell] = True
+        parts = list(pieces(rows, chunks))
+        for src, _, chunk, op in parts:
+            if op.any() or not held[src * np.int64(chunks) + chunk].all():
+                return False
+        first = np.cumsum([0, *(len(part[1]) for part in parts)])
+        for at, (_, dst, chunk, _) in zip(first, parts, strict=False):
+            cell = dst * np.int64(chunks) + chunk
+            stamp[cell] = np.arange(at, at + len(cell), dtype=np.int32)
+            held[cell] = True
+        for at, (_, dst, chunk, _) in zip(first, parts, strict=False):
+            cell = dst * np.int64(chunks) + chunk
+            if (stamp[cell] != np.arange(at, at + len(cell), dtype=np.int32)).any():
+                return False
     task, on_groups = schedule.collective, held.reshape(-1, chunks)[schedule.groups]
     one = np.flatnonzero(task.goal != ALL)
     return bool(on_groups[:, :, task.goal == ALL].all() and on_groups[:, task.goal[one], one].all())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from hopcast.ir.collective import ALL
 from hopcast.ir.distinct import distinct
@@ -11,6 +12,7 @@ from hopcast.ir.topology import AnyInts, Ints
 from ._cells import Keys, cells, goal, one_by_one, start
 
 _DENSE = 2**27  # cells kept as one array; above it only those that a send touches
+_LONG, _LENGTHS = 8, 4  # chunks of a send, and different numbers of them, for a step to go run by run
 Tokens = npt.NDArray[np.uint64]
 
 
@@ -36,11 +38,15 @@ def check(schedule: Schedule, seed: int) -> None:
     """
     where = _Cells(schedule)
     rng = np.random.default_rng(seed)
-    state: Tokens = np.zeros((where.size, 2), np.uint64)
-    first = where.of(*start(schedule))
-    state[first] = rng.integers(0, 2**64 - 1, (len(first), 2), np.uint64, endpoint=True)
-    state[first, 0] |= np.uint64(1)  # what is held is not 0
-    full = len(first) == where.size
+    # Where all cells are filled none need be looked up, which takes longer than all else of the start.
+    full = bool((schedule.collective.origin == ALL).all()) and schedule.groups.size == schedule.vertices
+    first = None if full else where.of(*start(schedule))
+    many = where.size if first is None else len(first)
+    state: Tokens = rng.integers(0, 2**64 - 1, (many, 2), np.uint64, endpoint=True)
+    state[:, 0] |= np.uint64(1)  # what is held is not 0
+    if first is not None:
+        drawn, state = state, np.zeros((where.size, 2), np.uint64)
+        state[first] = drawn
     want = _wanted(schedule, where, state)
     stamp = np.zeros(where.size, np.int32)
     for step, rows in enumerate(schedule.steps()):
@@ -92,6 +98,8 @@ def _step(
     schedule: Schedule, where: _Cells, state: Tokens, stamp: Ints, step: int, rows: Sends, full: bool
 ) -> None:
     """Do the sends of a step; ``full``: every cell was filled from the start, so none can be empty."""
+    if _by_runs(schedule, where, state, rows, full):
+        return
     src, dst, chunk, op = one_by_one(rows, schedule.chunks)
     moved = state[where.of(src, chunk)]
     empty = np.zeros(0, bool) if full else (moved == 0).all(1)
@@ -124,6 +132,40 @@ def _step(
     else:  # copies, or several contributions to one cell
         state[cell[~add]] = moved[~add]
         np.add.at(state, cell[add], moved[add])
+
+
+def _by_runs(schedule: Schedule, where: _Cells, state: Tokens, rows: Sends, full: bool) -> bool:
+    """Do a step of long sends without looking at each chunk; False, and nothing done, where that does not do.
+
+    Nor does it where something is wrong, which then is found chunk by chunk, and named.
+    """
+    counts, chunks = np.unique(rows.count), schedule.chunks
+    if where.known is not None or not 1 <= len(counts) <= _LENGTHS or counts[0] < _LONG:
+        return False
+    into = where.of(rows.dst, rows.chunk)
+    order = np.argsort(into)
+    met = (into + rows.count)[order[:-1]] > into[order[1:]]
+    if met.any() or (rows.chunk.astype(np.int64) + rows.count > chunks).any():
+        return False
+    moved = []
+    for count in counts.tolist():
+        at = np.flatnonzero(rows.count == count)
+        moved.append((at, _runs(state, count), _runs(state, count)[where.of(rows.src[at], rows.chunk[at])]))
+    if not full and any(((value[:, ::2] | value[:, 1::2]) == 0).any() for _, _, value in moved):
+        return False
+    for at, runs, value in moved:
+        for op in np.unique(rows.op[at]):
+            some = rows.op[at] == op
+            if op == REDUCE:
+                runs[into[at[some]]] += value[some]
+            else:
+                runs[into[at[some]]] = value[some]
+    return True
+
+
+def _runs(state: Tokens, count: int) -> Tokens:
+    """The tokens of so many cells from each on, one behind the other: a view, ``uint64[..., 2 count]``."""
+    return sliding_window_view(state.ravel(), 2 * count, writeable=True)[::2]
 
 
 def _compare(schedule: Schedule, where: _Cells, state: Tokens, want: Tokens) -> None:

@@ -235,8 +235,8 @@ class Schedule:
         )
 
 
-def take(rows: Sends, at: npt.NDArray[np.integer[Any]]) -> Sends:
-    """Some of the sends, by row number."""
+def take(rows: Sends, at: npt.NDArray[np.integer[Any]] | slice) -> Sends:
+    """Some of the sends, by row number; of a slice they are views."""
     return Sends(rows.src[at], rows.dst[at], rows.chunk[at], rows.count[at], rows.op[at], rows.lane[at])
 
 

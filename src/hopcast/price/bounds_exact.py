@@ -31,6 +31,7 @@ _VERTICES = 600  # of a whole cluster, beyond which nothing is searched
 _FEW = 32  # ranks of which also whole machines are searched; some milliseconds
 _WORK = 1_600_000  # ranks times links; a second or so
 _VARIABLES = 40_000  # sources times links of a linear program; a second or so
+_FEW_GOALS, _FEW_VARIABLES = 4, 10_000  # the same, of sources with so few goals: they take 40 times as long
 _SPREAD = 200_000  # the same, where demands are only spread over shortest routes; a tenth of a second
 
 
@@ -102,7 +103,8 @@ def routed(task: Task, known: float) -> tuple[Found | None, bool]:
         return None, False
     if evenly(network, demands) <= known * (1 + 1e-9):
         return None, True
-    if work > _VARIABLES:
+    goals = int((demands.wanted > 0).sum(1).max())
+    if work > (_VARIABLES if goals > _FEW_GOALS else _FEW_VARIABLES):
         return None, False
     length = lengths(network, demands)
     full = length > 0

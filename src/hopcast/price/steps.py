@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.distinct import distinct
-from hopcast.ir.schedule import Schedule, Sends
+from hopcast.ir.schedule import Schedule, Sends, take
 from hopcast.ir.topology import AnyInts, Floats, Ints
 from hopcast.routing import Routes, routes
 
@@ -16,6 +16,7 @@ Longs = npt.NDArray[np.int64]
 _CROWD = 10_000  # sends of a step of which it is asked whether few pairs have them all
 _EACH = 4  # sends of a pair, on average, from which on its route is found once for all
 _MANY = 100_000  # sends of a step that are routed without asking which of their pairs are known
+_PART = 25_000  # of them routed at once: with 1,000 hops each their links take 0.5 GB
 _TRIED = 8  # steps after which it shows whether pairs come again
 _LANES = 1_000_000  # of all vertices, in which it is counted how long one send waits for another
 
@@ -81,7 +82,7 @@ class Router:
         """Routes of the sends of one step; piece ``pair`` numbers are rows of it."""
         # To learn pairs that never come again would cost more than to route them.
         once = self._asked >= _TRIED and 2 * len(self._at) > self._learned
-        if once or (len(src) > _MANY and self._distinct(src, dst) > _MANY):
+        if once or self.are_many(src, dst):
             return routes(self._cluster, src, dst)
         key = (src.tobytes(), dst.tobytes())
         if key not in self._steps:
@@ -91,6 +92,10 @@ class Router:
             self._asked, self._learned = self._asked + 1, self._learned + len(src)
             self._steps[key] = self._gathered(src, dst)
         return self._steps[key]
+
+    def are_many(self, src: Ints, dst: Ints) -> bool:
+        """Whether so many pairs are used that they are routed without asking which of them are known."""
+        return len(src) > _MANY and self._distinct(src, dst) > _MANY
 
     def _distinct(self, src: Ints, dst: Ints) -> int:
         code = src.astype(np.int64) * self._vertices + dst
@@ -158,8 +163,11 @@ def steps(schedule: Schedule, cluster: Cluster, size: float, until: float | None
             if len(known) > 4096:
                 _pour(load, known, often)
             rows = schedule.make(i)
-            routed = _routed(router, rows, schedule.vertices)
-            known[key] = _one(rows, routed, schedule, cluster, size)
+            if passed is None and router.are_many(rows.src, rows.dst):
+                known[key] = _in_parts(rows, schedule, cluster, size)
+            else:
+                routed = _routed(router, rows, schedule.vertices)
+                known[key] = _one(rows, routed, schedule, cluster, size)
         times[i] = known[key][:2]
         often[key] = often.get(key, 0) + 1
         if is_new and passed is not None and passed.after(rows, routed, known[key][2]):
@@ -242,6 +250,17 @@ def _pour(
         load += part * often.get(key, 0)
     known.clear()
     often.clear()
+
+
+def _in_parts(rows: Sends, schedule: Schedule, cluster: Cluster, size: float) -> tuple[float, float, Floats]:
+    """As `_one`, some sends after others: the routes of all may cross very many links."""
+    latency, load = 0.0, np.zeros(cluster.topology.links)
+    for first in range(0, len(rows), _PART):
+        part = take(rows, slice(first, first + _PART))
+        found = _Routed(routes(cluster, part.src, part.dst), None)
+        longest, _, more = _one(part, found, schedule, cluster, size)
+        latency, load = max(latency, longest), load + more
+    return latency, float((load / cluster.topology.bandwidth)[load > 0].max(initial=0.0)), load
 
 
 def _one(

@@ -248,13 +248,16 @@ def _short(
     uneven: Noise | None = None,
 ) -> Flows | None:
     """By symmetry; None where there is none."""
-    if schedule.orbit is None:
+    orbit = None if schedule.orbit is None else schedule.orbit()
+    if orbit is None:
         return None
     if schedule.step_count > 1:
         passed = relay.relay(schedule, cluster, size, gamma, progress, uneven)
         if passed is not None:
-            every = passed.sends * schedule.groups.size
+            every = schedule.groups.size * len(orbit.step)
             how = f"sends never meet: one rank's {passed.sends:,} stand for {every:,}"
+            if passed.sends == every:
+                how = f"sends never meet: all {every:,}, at all ranks at a time"
             return _brief(passed.seconds, passed.latency, passed.load, 0, how, passed.sends)
     quotient = None if uneven else symmetry.problem(schedule, cluster, size, gamma)
     if quotient is None:

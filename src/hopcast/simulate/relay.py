@@ -39,7 +39,7 @@ class Relayed:
         seconds: When the last send was received.
         latency: Seconds of the critical path in which a send waits for its first byte.
         load: ``float64[m]``, bytes over each link.
-        sends: Those that were followed: of one rank, or all.
+        sends: Those that were timed: of one rank where all take the same times, else all.
     """
 
     seconds: float
@@ -93,7 +93,7 @@ def relay(
     if plan.lag.shape[1] == 1:
         return Relayed(*_alone(plan), load, len(way))
     done = relay_plain.go(plan, progress) if plan.jitter == 0 else _compiled(plan, progress)
-    return None if done is None else Relayed(*done, load, len(way))
+    return None if done is None else Relayed(*done, load, len(way) * plan.lag.shape[1])
 
 
 def least(schedule: Schedule, cluster: Cluster, size: float) -> float | None:

@@ -14,7 +14,7 @@ EVENTS, LAST, SINCE, PATIENCE, SKIPPED, MARKED = range(6)  # places in ``tally``
 CLOCK, BEGAN, MARK = range(3)  # places in ``clock``
 IDLE, WAITS, FLOWS = range(3)  # what a row does
 MORE, OVER = range(2)  # what `run` returns
-_ALIKE = 1e-9  # part of the shortest send within which two states are one
+_ALIKE = 1e-11  # part of the shortest send within which two states are one
 
 
 class State(NamedTuple):

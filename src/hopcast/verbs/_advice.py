@@ -57,7 +57,7 @@ def working(
             text = text[: found.start()] + (f"; use {_either(can)}" if can else "")
         elif text.endswith(_SHARP) and not _has_sharp(question):
             text = text.removesuffix(_SHARP)
-        raise InputError(text) from None
+        raise type(error)(text) from None
 
 
 def _instead(

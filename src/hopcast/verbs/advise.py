@@ -1,6 +1,6 @@
 """advise: every slice of so many chips and orders to lay a mesh on it, ranked by a collective's time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hopcast import chips as sheets
@@ -64,6 +64,7 @@ def advise(
     root: str | int = 0,
     shift: int = 1,
     seed: int = 0,
+    doing: Callable[[str], None] | None = None,
 ) -> Result:
     """On which slice of so many chips, and along which of its axes, a collective takes least time.
 
@@ -84,6 +85,7 @@ def advise(
         root: Of rooted collectives.
         shift: Of permute.
         seed: Of random choices.
+        doing: Told which slice is looked at.
 
     Returns:
         One row for each shape, twisted ones apart, and order, the fastest first: cluster, type (the
@@ -115,7 +117,9 @@ def advise(
     refused: list[str] = []
     first: InputError | None = None
     answers: list[tuple[Candidate, Answer]] = []
-    for slice_ in found:
+    for nth, slice_ in enumerate(found, 1):
+        if doing is not None:
+            doing(f"looking at {slice_.cluster}, {nth} of {len(found)} slices")
         try:
             for one in _laid(slice_, mesh, over):
                 asked, _ = ask.question(

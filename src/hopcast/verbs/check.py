@@ -1,6 +1,6 @@
 """check: does a schedule compute its collective."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hopcast import interpret
@@ -15,6 +15,8 @@ from hopcast.result import Result, Row
 
 from . import _traffic, ask
 from ._advice import working
+
+_FOLLOWED = 400_000  # sends that are followed one by one to choose what is checked: some seconds
 
 
 def build(
@@ -49,13 +51,19 @@ def build(
 
 def scheduled(q: Question, algorithm: str) -> Schedule:
     """The schedule that a question and an algorithm's name come to."""
+    return _scheduled(q, algorithm)[0]
+
+
+def _scheduled(q: Question, algorithm: str, most: int | None = None) -> tuple[Schedule, str]:
+    """It, and what is to be said of how its algorithm was chosen; ``most`` is that of `choose.answer`."""
     if q.schedule is not None:
         refuse_algorithm(algorithm)
-        return q.schedule
+        return q.schedule, ""
     with working(q, algorithm, prices=()):
-        chosen = choice(q, algorithm)
+        chosen = choice(q, algorithm, most)
         made = chosen.algorithm.build(q.collective, q.group, replace(q.hint, options=chosen.options))
-    return algebra.lay(made, q.group.all_groups, q.cluster.topology.vertices, q.group.hubs)
+    why = f"{chosen.name}: {chosen.why}" if chosen.source == "best" and chosen.why else ""
+    return algebra.lay(made, q.group.all_groups, q.cluster.topology.vertices, q.group.hubs), why
 
 
 def check(schedule: Schedule) -> None:
@@ -71,15 +79,35 @@ def check(schedule: Schedule) -> None:
     interpret.check(schedule)
 
 
-def check_rows(q: Question, algorithm: str = "auto", warnings: Sequence[str] = ()) -> Result:
-    """One row for each algorithm checked: valid, and where it is not, the witness."""
+def check_rows(
+    q: Question,
+    algorithm: str = "auto",
+    warnings: Sequence[str] = (),
+    doing: Callable[[str], None] | None = None,
+) -> Result:
+    """One row for each algorithm checked: valid, and where it is not, the witness.
+
+    Args:
+        q: What is checked.
+        algorithm: As of `build`, or ``all``.
+        warnings: Of the question.
+        doing: Told what is being done.
+    """
     names = [algorithm]
     if algorithm == "all" and q.schedule is None:
         names = [one.name for one in candidates(q)]
         if not names:
             raise InputError(f"no algorithm gives {q.collective} on {q.cluster.name}")
-    rows = [_verdict(scheduled(q, name)) for name in names]
-    return Result(rows, (), None, (), warnings, dict(ask.understood(q)))
+    rows, said = [], [*warnings]
+    for nth, name in enumerate(names, 1):
+        if doing is not None:
+            doing(f"checking {name} ({nth} of {len(names)})" if names[1:] else "making the schedule")
+        made, why = _scheduled(q, name, _FOLLOWED)
+        said += [why] if why else []
+        if doing is not None and not names[1:]:
+            doing(f"checking {made.algorithm}")
+        rows.append(_verdict(made))
+    return Result(rows, (), None, (), said, dict(ask.understood(q)))
 
 
 def _verdict(made: Schedule) -> Row:

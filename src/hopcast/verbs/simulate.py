@@ -12,11 +12,14 @@ from hopcast.findings import find
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.mesh import Mesh
 from hopcast.ir.schedule import Schedule
+from hopcast.ir.topology import Floats
 from hopcast.names import InputError
-from hopcast.predict import Answer
+from hopcast.predict import BY_STEPS, Answer
+from hopcast.question import Question
 from hopcast.result import Result, Row
 from hopcast.simulate import flows as engine
 from hopcast.simulate.flows import Flows
+from hopcast.simulate.listing import TooManyError
 from hopcast.simulate.noise import Noise
 from hopcast.units import show_both, show_seconds
 
@@ -28,6 +31,10 @@ _SHOWN_PATH = 12
 _SHOWN_LINKS = 12
 _PERCENTILES = (5, 50, 95, 99)
 _PRICES = ("flows",)
+_LOADS = (
+    f"too many sends to follow one by one, so {BY_STEPS}, gives the time; what each link carries is exact, "
+    "and when is not known"
+)
 
 
 def simulate(
@@ -72,7 +79,8 @@ def simulate(
     Returns:
         Rows of link, src, dst, bytes, busy_us and utilization (busy part of the whole time); the notes
         give the time beside the bound, the critical path and what to change. ``detail`` is the answer
-        with its flows.
+        with its flows. Of more sends than can be followed the loads of links are told and no times of
+        sends; the whole time is then that by steps.
 
     >>> r = simulate("all_gather", "ring:4,bandwidth=45GB/s,latency=0", size="4MiB", algorithm="ring")
     >>> len(r), r.rows[0]["utilization"]
@@ -95,7 +103,7 @@ def simulate(
     uneven = _uneven.noise(there.topology, jitter, straggler, seed)
     runs = _uneven.samples(samples, uneven)
     watched = replace(q, progress=progress, shortcut=shortcut, detail=True)
-    a = answer(watched, algorithm, "flows", prices=_PRICES)
+    a = _rated(watched, algorithm, uneven is None and not every)
     rated, times = a.time, np.zeros(0)
     with working(watched, algorithm, "flows", prices=_PRICES):
         if uneven is not None:
@@ -115,9 +123,26 @@ def simulate(
     return _result(a, said, inputs, where.warnings)
 
 
+def _rated(q: Question, algorithm: str, loads_will_do: bool) -> Answer:
+    """The answer by flows; by steps, which tell what each link carries, where there are too many sends.
+
+    Raises:
+        InputError: if there are too many for steps too, or what is asked takes the times of all sends.
+    """
+    try:
+        return answer(q, algorithm, "flows", prices=_PRICES)
+    except TooManyError as reason:
+        if not loads_will_do:
+            raise
+        try:
+            return answer(q, algorithm, "steps")
+        except InputError:
+            raise reason from None
+
+
 def _result(a: Answer, said: list[str], inputs: Row, warnings: Sequence[str]) -> Result:
-    q, flows = a.question, a.flows
-    assert flows is not None
+    q, flows, load = a.question, a.flows, a.load
+    assert load is not None
     title = (
         f"{q.collective} of {show_both(q.size)} on {q.cluster.name} by {a.algorithm}: "
         f"{show_seconds(a.time)}, "
@@ -126,22 +151,21 @@ def _result(a: Answer, said: list[str], inputs: Row, warnings: Sequence[str]) ->
     # Links that other traffic slows are not slow links.
     known = "slow_link" if "background" in inputs and "--slow" not in q.words else ""
     notes = [
-        f"{flows.how}, {flows.events:,} events",
+        f"{flows.how}, {flows.events:,} events" if flows and flows.events else flows.how if flows else _LOADS,
         *said,
-        *report(a, flows),
-        _path(a, flows),
+        *([*report(a, flows), _path(a, flows)] if flows else []),
         *(f"{f.code}: {f.text}" for f in find(a) if f.code != known),
     ]
     inputs |= {
         "algorithm": a.algorithm,
         "time_us": a.time * 1e6,
         "bound_us": a.bound.seconds * 1e6,
-        "events": flows.events,
-        "solved": flows.solved,
-        "how": flows.how,
+        "events": flows.events if flows else 0,
+        "solved": flows.solved if flows else 0,
+        "how": flows.how if flows else _LOADS,
     }
     notes = [n for n in notes if n]
-    return Result(_links(a, flows), (), title, notes, [*warnings, *a.notes], inputs, a, most=_SHOWN_LINKS)
+    return Result(_links(a, load), (), title, notes, [*warnings, *a.notes], inputs, a, most=_SHOWN_LINKS)
 
 
 def _run(a: Answer, uneven: Noise | None, detail: bool) -> Flows:
@@ -170,33 +194,38 @@ def _spread(uneven: Noise, times: npt.NDArray[np.float64], rated: float) -> str:
     said += [f"{len(uneven.slow)} slow"] if uneven.slow else []
     about = f"as rated {show_seconds(rated)}; {', '.join(said)}: "
     if len(times) == 1:
-        return f"{about}{show_seconds(float(times[0]))} ({times[0] / rated - 1:+.2%})"
+        return f"{about}{show_seconds(float(times[0]))}{_apart(float(times[0]), rated)}"
     at = {p: float(np.percentile(times, p)) for p in _PERCENTILES}
-    parts = (f"p{p} {show_seconds(t)} ({t / rated - 1:+.2%})" for p, t in at.items())
+    parts = (f"p{p} {show_seconds(t)}{_apart(t, rated)}" for p, t in at.items())
     return f"{about}{', '.join(parts)} of {len(times):,} samples; the rest is of the first of them"
 
 
-def _links(a: Answer, flows: Flows) -> list[Row]:
+def _apart(time: float, rated: float) -> str:
+    """By how much a time is longer, in words; nothing beside that of one rank, which is 0."""
+    return f" ({time / rated - 1:+.2%})" if rated else ""
+
+
+def _links(a: Answer, load: Floats) -> list[Row]:
     topology = a.question.cluster.topology
-    used = np.flatnonzero(flows.load)
-    busy = flows.load[used] / topology.bandwidth[used]
+    used = np.flatnonzero(load)
+    busy = load[used] / topology.bandwidth[used]
     order = np.lexsort((used, -busy))
     used, busy = used[order], busy[order]
     ends = [c[used].tolist() for c in (topology.src, topology.dst)]
     place = {v: topology.place(v) for v in {*ends[0], *ends[1]}}
     axes = [topology.axes[i].name for i in topology.axis[used].tolist()]
-    part = np.minimum(busy / flows.seconds, 1.0)
-    columns = (axes, *ends, flows.load[used].tolist(), (busy * 1e6).tolist(), part.tolist())
+    part = np.minimum(busy / a.time, 1.0)
+    columns = (axes, *ends, load[used].tolist(), (busy * 1e6).tolist(), part.tolist())
     return [
         {
             "link": f"{axis} {place[src]}>{place[dst]}",
             "src": place[src],
             "dst": place[dst],
-            "bytes": load,
+            "bytes": carried,
             "busy_us": time,
             "utilization": share,
         }
-        for axis, src, dst, load, time, share in zip(*columns, strict=True)
+        for axis, src, dst, carried, time, share in zip(*columns, strict=True)
     ]
 
 
@@ -244,21 +273,27 @@ def trace(a: Answer) -> str:
         }
         for v in np.unique(flows.rows.src)
     ]
-    rows = flows.rows
-    for i in range(len(rows)):
+    rows, place = flows.rows, {v: topology.place(v) for v in np.unique(flows.rows.dst).tolist()}
+    columns = (
+        rows.src, rows.lane, flows.ready * 1e6, (flows.end - flows.ready) * 1e6, flows.step, rows.dst,
+        rows.chunk, rows.count, rows.op, flows.start * 1e6,
+    )  # fmt: skip
+    for src, lane, ready, lasts, step, dst, chunk, count, op, start in zip(
+        *(c.tolist() for c in columns), strict=True
+    ):
         events.append(
             {
                 "ph": "X",
-                "pid": int(rows.src[i]),
-                "tid": int(rows.lane[i]),
-                "ts": flows.ready[i] * 1e6,
-                "dur": (flows.end[i] - flows.ready[i]) * 1e6,
-                "name": f"step {flows.step[i]} to {topology.place(int(rows.dst[i]))}",
+                "pid": src,
+                "tid": lane,
+                "ts": ready,
+                "dur": lasts,
+                "name": f"step {step} to {place[dst]}",
                 "args": {
-                    "chunk": int(rows.chunk[i]),
-                    "count": int(rows.count[i]),
-                    "op": "reduce" if rows.op[i] else "copy",
-                    "bytes_start_us": flows.start[i] * 1e6,
+                    "chunk": chunk,
+                    "count": count,
+                    "op": "reduce" if op else "copy",
+                    "bytes_start_us": start,
                 },
             }
         )

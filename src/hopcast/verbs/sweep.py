@@ -1,6 +1,6 @@
 """sweep: one collective over many sizes, in nccl-tests' columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hopcast import units
 from hopcast.choose import every
@@ -73,6 +73,7 @@ def sweep(
     seed: int = 0,
     slow: Sequence[str] = (),
     dead: Sequence[str] = (),
+    doing: Callable[[str], None] | None = None,
 ) -> Result:
     """One row per size (and algorithm, with ``all``), as nccl-tests prints them.
 
@@ -99,6 +100,7 @@ def sweep(
         seed: Of random choices.
         slow: Slow cables.
         dead: Dead cables.
+        doing: Told which size is looked at.
 
     >>> r = sweep("all_reduce", "ring:4,bandwidth=45GB/s,latency=0", first="1M", last="4M")
     >>> [row["size_bytes"] for row in r]
@@ -109,7 +111,10 @@ def sweep(
     warnings: Sequence[str] = ()
     inputs: Row = {}
     barred: dict[str, None] = {}
-    for size in sizes(first, last, factor, step):
+    every_size = sizes(first, last, factor, step)
+    for nth, size in enumerate(every_size, 1):
+        if doing is not None:
+            doing(f"looking at {units.show_size(size)}, {nth} of {len(every_size)} sizes")
 
         def asked(nbytes: int) -> tuple[Question, ask.Place]:
             return ask.question(
