@@ -77,7 +77,7 @@ CROWDED = [
     ),
     ("predict all_to_all mesh:3x5 --size 1M --algorithm direct --price steps", "use --price formula"),
     ("predict all_to_all mesh:3x5 --size 1M --algorithm best --price flows", "leave --price flows off"),
-    ("simulate all_gather mesh:4x4 --size 1M --algorithm synthesized", "take fewer ranks or"),
+    ("simulate all_gather mesh:4x4 --size 1M --algorithm synthesized --jitter 1%", "take fewer ranks or"),
     ("simulate all_gather ring:8 --size 1M --algorithm ring --jitter 1%", "take fewer ranks or"),
     ("draw all_gather mesh:4x4 --algorithm synthesized --load", "take fewer ranks or"),
     (

@@ -68,7 +68,7 @@ def test_what_one_rank_does_stands_for_all(text, collective, pieces):
     short = flows.simulate(made, where, 16 * MIB, detail=False)
     full = flows.simulate(made, where, 16 * MIB, shortcut=False)
     assert short.seconds == pytest.approx(full.seconds, rel=1e-9)
-    assert short.solved < full.solved
+    assert short.solved <= full.solved
 
 
 @pytest.mark.parametrize("text", [*(f"{m}:{n}" for m in MACHINES for n in (2, 4, 8)), *ODD, "dgx-h100:128"])
