@@ -11,8 +11,9 @@ import pytest
 from predicting import GIB, micros, predicted_row
 
 import hopcast as hc
-from hopcast import choose, machines
+from hopcast import machines
 from hopcast.algorithms import double_tree, get
+from hopcast.choose import library
 from hopcast.clusters import cluster
 from hopcast.ir.group import Hint
 from hopcast.ir.mesh import group, physical
@@ -50,14 +51,14 @@ def test_all_reduce_between_nodes_is_what_the_model_takes(name, nodes, size):
 def test_what_is_taken_fits_where_a_link_is_ill(name, collective):
     """Slow or dead, one way: of a link of each kind of the first GPU."""
     whole = cluster(f"{name}:2").topology
-    healthy = choose.library(ask.question(collective, f"{name}:2", size="1GiB")[0])
+    healthy = library(ask.question(collective, f"{name}:2", size="1GiB")[0])
     out = np.flatnonzero((whole.src == 0) & (whole.bandwidth > 0))
     for link in {int(whole.axis[i]): i for i in out}.values():
         for kept in (0.5, 0.0):
             rate = whole.bandwidth * np.where(np.arange(whole.links) == link, kept, 1)
             where = replace(cluster(f"{name}:2"), topology=whole.with_links(rate))
             asked, _ = ask.question(collective, where, size="1GiB")
-            found = choose.library(asked)
+            found = library(asked)
             assert (found is None) == (healthy is None)
             if found is not None:
                 hint = replace(asked.hint, options=found.options)

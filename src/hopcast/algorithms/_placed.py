@@ -188,12 +188,10 @@ def _from(topology: Topology, chip: int) -> Ints:
     """All chips in an order that begins with one of them, moved so that nodes and rails stay together."""
     digits = rolls.nested(topology)
     if digits:
-        by = [-int(i) for i in np.unravel_index(chip, digits)]
-    else:
-        digits, at = topology.shape, topology.coords[chip].tolist()
-        by = [-i if axis.switched else 0 for i, axis in zip(at, topology.axes, strict=True)]
-    order = np.arange(topology.chips, dtype=np.int32).reshape(digits)
-    return np.roll(order, by, tuple(range(len(digits)))).reshape(topology.shape)
+        return rolls.begun_at(digits, chip).astype(np.int32).reshape(topology.shape)
+    order = np.arange(topology.chips, dtype=np.int32).reshape(topology.shape)
+    at = zip(topology.coords[chip].tolist(), topology.axes, strict=True)
+    return np.roll(order, [-i if axis.switched else 0 for i, axis in at], tuple(range(order.ndim)))
 
 
 def _blocks(topology: Topology, chips: Ints, same_first: bool) -> tuple[mesh.Mesh, list[str]] | None:

@@ -16,7 +16,6 @@ from hopcast.graph.alike import lowest
 from hopcast.ir import orbits
 from hopcast.ir.group import Group
 from hopcast.ir.schedule import Orbit, Sends, sends
-from hopcast.ir.topology import Ints
 
 Ranks = npt.NDArray[np.int64]
 
@@ -35,16 +34,9 @@ def shape(group: Group) -> tuple[int, ...]:
     topology = None if group.cluster is None else group.cluster.topology
     if topology is not None and not topology.port.size and group.ranks == topology.chips:
         found = rolls.nested(topology)
-        if found and _is_turned(group.all_groups[0], found):
+        if found and np.array_equal(rolls.begun_at(found, int(group.all_groups[0, 0])), group.all_groups[0]):
             return found
     return tuple(level.ranks for level in group.levels) or (group.ranks,)
-
-
-def _is_turned(chips: Ints, digits: tuple[int, ...]) -> bool:
-    """Whether chips are in order of their numbers, or of these with something added to each digit."""
-    order = np.arange(len(chips)).reshape(digits)
-    by = [-int(i) for i in np.unravel_index(int(chips[0]), digits)]
-    return np.array_equal(np.roll(order, by, tuple(range(len(digits)))).ravel(), chips)
 
 
 def stands_for(group: Group) -> int:

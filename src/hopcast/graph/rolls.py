@@ -63,6 +63,17 @@ def nested(topology: Topology) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def begun_at(digits: tuple[int, ...], chip: int) -> Longs:
+    """All chips of nested blocks, each block turned round so that one chip is the first.
+
+    >>> begun_at((2, 3), 4).tolist()
+    [4, 5, 3, 1, 2, 0]
+    """
+    order = np.arange(int(np.prod(digits))).reshape(digits)
+    by = [-int(i) for i in np.unravel_index(chip, digits)]
+    return np.roll(order, by, tuple(range(len(digits)))).ravel()
+
+
 def turns(topology: Topology) -> Longs:
     """The moves of all vertices that `nested` tells of: ``int64[g, v]``, one for each tier of blocks."""
     found, part = [], 1

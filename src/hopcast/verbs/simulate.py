@@ -143,6 +143,7 @@ def _rated(q: Question, algorithm: str, loads_will_do: bool) -> Answer:
 def _result(a: Answer, said: list[str], inputs: Row, warnings: Sequence[str]) -> Result:
     q, flows, load = a.question, a.flows, a.load
     assert load is not None
+    how = flows.how if flows else _LOADS
     title = (
         f"{q.collective} of {show_both(q.size)} on {q.cluster.name} by {a.algorithm}: "
         f"{show_seconds(a.time)}, "
@@ -151,7 +152,7 @@ def _result(a: Answer, said: list[str], inputs: Row, warnings: Sequence[str]) ->
     # Links that other traffic slows are not slow links.
     known = "slow_link" if "background" in inputs and "--slow" not in q.words else ""
     notes = [
-        f"{flows.how}, {flows.events:,} events" if flows and flows.events else flows.how if flows else _LOADS,
+        f"{how}, {flows.events:,} events" if flows and flows.events else how,
         *said,
         *([*report(a, flows), _path(a, flows)] if flows else []),
         *(f"{f.code}: {f.text}" for f in find(a) if f.code != known),
@@ -162,7 +163,7 @@ def _result(a: Answer, said: list[str], inputs: Row, warnings: Sequence[str]) ->
         "bound_us": a.bound.seconds * 1e6,
         "events": flows.events if flows else 0,
         "solved": flows.solved if flows else 0,
-        "how": flows.how if flows else _LOADS,
+        "how": how,
     }
     notes = [n for n in notes if n]
     return Result(_links(a, load), (), title, notes, [*warnings, *a.notes], inputs, a, most=_SHOWN_LINKS)
