@@ -42,7 +42,7 @@ def listed(made, where, size=GIB, gamma=0.0):
 def events(problem):
     """The state after each event; lists are made longer when they are full, as in `general.run`."""
     state = general.state_of(problem)
-    engine.begin(state)
+    engine.begin(state, 0)
     while (ended := engine.run(state, 1, 0.0)) != engine.OVER:
         if ended == engine.FULL:
             state = general._larger(state)
@@ -189,7 +189,7 @@ def test_a_search_that_is_given_up_leaves_the_whole_filling_the_same_rates(most)
     whole = listed(shuffled("5wx5w", 1), where)
     state = general.state_of(whole)
     state.tally[PATIENCE] = most
-    engine.begin(state)
+    engine.begin(state, 0)
     assert engine.run(state, 10**12, 0.0) == engine.OVER
     usual = general.run(whole)
     np.testing.assert_allclose(state.sends["end"], usual.end, rtol=1e-9)
@@ -202,7 +202,7 @@ def test_lists_that_are_full_are_made_longer_without_a_trace():
     whole = listed(made, where, 1e6)
     state, grown = general.state_of(whole), 0
     slots = len(state.flow)
-    engine.begin(state)
+    engine.begin(state, 0)
     while (ended := engine.run(state, 10**9, 0.0)) != engine.OVER:
         if ended == engine.FULL:
             state = general._larger(state)

@@ -180,7 +180,7 @@ def test_ends_taken_together_never_make_flows_faster_than_their_links(seed):
     whole = listing.problem(made, where, GIB, 0.0, *listing.listed(made))
     exact = general.run(whole)
     state = general.state_of(whole)
-    engine.begin(state)
+    engine.begin(state, 0)
     assert engine.run(state, 10**12, 0.03) == engine.OVER
     assert exact.events > 2 * state.tally[EVENTS]
     assert state.sends["end"].max() == pytest.approx(exact.seconds, rel=0.01)

@@ -18,6 +18,14 @@ COMPILED = {"outer", "inner", "inlined"}
 NUMBERS = {"None", "int", "float", "bool"}
 
 
+@pytest.fixture(autouse=True, scope="module")
+def heard():
+    """Interrupts are heard, also where a shell that started this in the background had them ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press() -> int:
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(0.01)  # an interrupt comes due between two operations of Python

@@ -23,7 +23,7 @@ def few_links(monkeypatch):
     def fits(schedule, where, src, dst, sends):
         raise listing.TooManyError(f"flows of {sends:,} sends are too many; use --price steps")
 
-    monkeypatch.setattr(listing, "_fits", fits)
+    monkeypatch.setattr(listing, "crossings_fit", fits)
 
 
 @pytest.mark.parametrize(("collective", "where"), MANY)

@@ -18,7 +18,7 @@ from .price import bounds, bounds_traffic
 from .price.bounds_traffic import Traffic
 from .price.steps import Steps, steps
 from .question import Question
-from .simulate import every_pair, listing
+from .simulate import every_pair, listing, window
 from .simulate.flows import Flows, simulate
 from .simulate.symmetry import stepped as stepped_of
 
@@ -207,10 +207,12 @@ def of_choice(question: Question, choice: Choice, price: str, combine: str) -> A
     Raises:
         InputError: if it does not fit, or has no closed form where one is asked for.
     """
-    return beside_bounds(timed(question, choice, price, combine))
+    return beside_bounds(timed(question, choice, price, combine, window.MOST))
 
 
-def timed(question: Question, choice: Choice, price: str, combine: str) -> Timed:
+def timed(
+    question: Question, choice: Choice, price: str, combine: str, most: int = listing.MOST_SENDS
+) -> Timed:
     """The time of one algorithm: all of its answer that it takes to choose among several.
 
     Where no price is asked for, it is the closed form where that is exact, and elsewhere flows; where these
@@ -238,7 +240,9 @@ def timed(question: Question, choice: Choice, price: str, combine: str) -> Timed
             f"--combine max is a way to read a closed form; {choice.name} is priced by {chosen} here"
         )
     about = (question, cost, made, choice.name, choice.source)
-    return time_of(*about, chosen, combine) if price or chosen == "formula" else at_hand(*about, combine)
+    if price or chosen == "formula":
+        return time_of(*about, chosen, combine, most)
+    return at_hand(*about, combine)
 
 
 def at_hand(
@@ -272,8 +276,9 @@ def at_hand(
 
 
 def time_of(
-    question: Question, cost: Cost | None, made: Schedule, name: str, source: str, price: str, combine: str
-) -> Timed:
+    question: Question, cost: Cost | None, made: Schedule, name: str, source: str, price: str, combine: str,
+    most: int = listing.MOST_SENDS,
+) -> Timed:  # fmt: skip
     """The time of one schedule.
 
     Args:
@@ -284,6 +289,7 @@ def time_of(
         source: Who chose it.
         price: One of PRICES.
         combine: How a closed form joins latency and bandwidth.
+        most: Sends to follow one by one at most.
 
     Raises:
         InputError: for an unknown price, or one that this schedule has not.
@@ -299,10 +305,8 @@ def time_of(
             raise InputError(f"{name} has no closed form; use --price steps or flows")
         parts, time = (cost.latency, cost.bandwidth), cost.total(combine)
     elif price == "flows":
-        about, shortcut = (laid, cluster, question.size), question.shortcut
-        flowed = simulate(
-            *about, shortcut=shortcut, detail=_few(laid, question.detail), progress=question.progress
-        )
+        about = (laid, cluster, question.size, 0.0, question.shortcut, _few(laid, question.detail))
+        flowed = simulate(*about, question.progress, most=most)
         time = flowed.seconds
         # Waits of the critical path during which the busiest link works cost nothing.
         busiest = float(_busy(flowed.load, cluster.topology).max(initial=0.0))
@@ -377,16 +381,9 @@ def _bounds(
     links = None if axes is None else np.isin(topology.axis, axes)
     if links is not None and used is not None:
         links |= used > 0
-    return bounds.bound_and_limit(
-        question.cluster,
-        goal,
-        question.group.all_groups,
-        question.size,
-        links,
-        in_network=in_network,
-        share=share,
-        summing=hubs.used(laid, topology.chips, _READ) if in_network else None,
-    )
+    summing = hubs.used(laid, topology.chips, _READ) if in_network else None
+    about = (question.cluster, goal, question.group.all_groups, question.size, links)
+    return bounds.bound_and_limit(*about, in_network=in_network, share=share, summing=summing)
 
 
 def _in_network(question: Question, made: Schedule) -> bool:

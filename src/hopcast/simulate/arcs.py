@@ -14,7 +14,6 @@ from hopcast.ir.distinct import distinct
 from hopcast.ir.topology import Ints
 
 Longs = npt.NDArray[np.int64]
-MOST_CELLS = 100_000_000  # that the compiled form keeps: four numbers of four bytes for each
 _FEW = 2  # up to so many sends are waited for one by one
 
 

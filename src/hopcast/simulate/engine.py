@@ -9,6 +9,7 @@ import numpy as np
 from . import filling, heap, local, seats, soonest, watched
 from .compiled import inlined, inner, outer
 from .state import (
+    BELL,
     DUE,
     EVENTS,
     FRESH,
@@ -17,6 +18,7 @@ from .state import (
     OPEN,
     OPENS,
     PENALTY,
+    RUNG,
     SHORT,
     SKIP,
     SPARE,
@@ -31,7 +33,7 @@ from .state import (
 _SAME = 1e-12  # events closer than this part of the clock are one, as in the reference
 _LOCAL = 48  # flows that begin or end in an event of which the changes are found one by one
 _PATIENCE = 1024  # events at most for which that is not tried again when it was no use
-MORE, OVER, FULL = range(3)  # what `run` returns
+MORE, OVER, FULL, PULL = range(4)  # what `run` returns
 
 # Functions that run once for each event bind the arrays they use to names, for to fetch one from the state
 # costs as much as to look into it. Those that run for each piece are inlined, or take single arrays.
@@ -39,43 +41,61 @@ MORE, OVER, FULL = range(3)  # what `run` returns
 
 @outer
 def run(s: State, budget: int, window: float) -> int:
-    """Go on until nothing moves (OVER), until about ``budget`` crossings were looked at, or lists are FULL.
+    """Go on until nothing moves (OVER), for about ``budget`` crossings, until lists are FULL or a bell rang.
+
+    After a bell (PULL) the same instant goes on: what was pulled may still begin in it. With a window it is
+    over by then.
 
     With a window, flows that end within that part of the clock after the first to end still end at their own
     times, but what they leave is handed out only when the last of them has ended. So no flow is ever faster
     than its fair rate.
     """
-    tally, clock, opens_time, due_time = s.tally, s.clock, s.opens_time, s.due_time
-    ends, storeys = s.ends, s.storeys
+    tally, clock = s.tally, s.clock
     stop = tally[WORK] + budget
     while tally[WORK] < stop:
-        coming = ends[storeys[-1]]
-        if tally[OPENS] > 0:
-            coming = min(coming, opens_time[0])
-        if tally[DUE] > 0:
-            coming = min(coming, due_time[0])
-        if coming == np.inf:
-            return OVER
-        clock[0], clock[1] = max(coming, clock[0]), np.inf
-        tally[EVENTS] += 1
+        coming = clock[0]
+        if tally[RUNG] == 0 or window > 0.0:
+            coming = _next(s)
+            if coming == np.inf:
+                return OVER
+            clock[0], clock[1] = max(coming, clock[0]), np.inf
+            tally[EVENTS] += 1
+        tally[RUNG] = 0
         tally[WORK] += 20
         _happen(s, clock[0] * (1.0 + _SAME))
+        if tally[RUNG] == 1 and window == 0.0:
+            return PULL
         if window > 0.0 and tally[SHORT] == 0:
             _end_early(s, coming * (1.0 + window))
         _share(s, window)
+        if tally[RUNG] == 1:
+            return PULL
         if tally[SHORT] == 1:
             tally[SHORT] = 0
             return FULL
     return MORE
 
 
+@inlined
+def _next(s: State) -> float:
+    """When something happens next."""
+    coming: float = s.ends[s.storeys[-1]]
+    if s.tally[OPENS] > 0:
+        coming = min(coming, s.opens_time[0])
+    if s.tally[DUE] > 0:
+        coming = min(coming, s.due_time[0])
+    return coming
+
+
 @outer
-def begin(s: State) -> None:
-    """Make ready all sends that wait for nothing, at time 0: those of a kind wait alike."""
-    for one in range(0, len(s.sends), s.places):
+def begin(s: State, since: int) -> None:
+    """Make ready now what waits for nothing, of the sends from one on: those of a kind wait alike."""
+    for one in range(since, len(s.sends), s.places):
         if s.sends[one].pending == 0:
             for send in range(one, one + s.places):
-                _release(send, 0.0, s.places, s.way, s.first, s.lag, s.sends, s.opens_time, s.opens, s.tally)
+                _release(
+                    send, s.clock[0], s.places, s.way, s.first, s.lag, s.sends, s.opens_time, s.opens, s.tally
+                )
 
 
 @inlined
@@ -105,7 +125,7 @@ def _happen(s: State, soon: float) -> None:
     """All that is due by now: last bytes, ends of reducing, first bytes, and what these set free at once."""
     ends, storeys, tally, now = s.ends, s.storeys, s.tally, s.clock[0]
     opens_time, opens, due_time, due = s.opens_time, s.opens, s.due_time, s.due
-    while True:
+    while tally[RUNG] == 0:
         if ends[storeys[-1]] <= soon:
             _end(s, soonest.first(ends, storeys), now)
         elif tally[DUE] > 0 and due_time[0] <= soon:
@@ -190,7 +210,9 @@ def _receive(s: State, send: int, now: float) -> None:
             else:
                 gate[at - many] -= 1
                 if gate[at - many] == 0:
-                    stack[depth] = at
+                    if at >= s.tally[BELL]:
+                        s.tally[RUNG] = 1
+                    stack[depth] = at  # bells open nothing
                     depth += 1
 
 

@@ -15,21 +15,24 @@ The first way that fits is taken:
 - `one_link`: the same of any sends that each cross one link.
 - `general`: of all others.
 
+Where these two follow many sends whose times are not asked for, each step is pulled when a lane needs it, and
+what is over is dropped: see `window`.
+
 Where many share links and wait for each other, a difference in the last digit may grow until all can see it.
 Whatever is asked, such sends are therefore followed by loops that add the same numbers in the same order:
 `folded`, or `repeat` and `one_link`.
 """
 
+import functools
 import importlib.util
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hopcast.ir.cluster import Cluster
-from hopcast.ir.schedule import Schedule, Sends, sends
-from hopcast.ir.topology import Floats
+from hopcast.ir.schedule import Schedule, Sends
 from hopcast.names import InputError
 
 from . import (
@@ -47,6 +50,8 @@ from . import (
     walked,
     wave,
 )
+from .flowed import Flows as Flows
+from .flowed import brief, noted
 from .network import Longs, Problem
 from .noise import Noise
 from .parts import one_for_all
@@ -60,32 +65,6 @@ _PATIENCE = (
 Progress = Callable[[float], None]
 
 
-@dataclass(frozen=True, eq=False)
-class Flows(reference.Flows):
-    """What happened, and how it was found out.
-
-    Attributes:
-        how: Which way was taken, in words.
-        solved: Sends that were simulated one by one.
-        latency: Seconds of the critical path in which a send waits for its first byte.
-        note: What whoever reads the time has to know; mostly nothing.
-    """
-
-    how: str = ""
-    solved: int = 0
-    latency: float = 0.0
-    note: str = ""
-
-    @property
-    def detailed(self) -> bool:
-        """Whether the columns of sends are there; without them ``critical_path`` is empty."""
-        return len(self.rows) > 0 or self.seconds == 0
-
-    def critical_latency(self) -> float:
-        """Seconds of the critical path in which a send waits for its first byte."""
-        return self.latency
-
-
 def simulate(
     schedule: Schedule,
     cluster: Cluster,
@@ -95,6 +74,7 @@ def simulate(
     detail: bool = True,
     progress: Progress | None = None,
     uneven: Noise | None = None,
+    most: int = listing.MOST_SENDS,
 ) -> Flows:
     """Run a schedule on a cluster.
 
@@ -108,6 +88,7 @@ def simulate(
             too many to list.
         progress: Called now and then with the part that is done.
         uneven: What makes sends take other times than rated.
+        most: Sends to follow one by one at most, of which those that are under way are in memory.
 
     Raises:
         InputError: if the schedule has too many sends without a shortcut, or sends are stuck.
@@ -132,11 +113,11 @@ def simulate(
             return found
         r = repeated(schedule, cluster, size, gamma, progress, uneven)
         if r is not None:
-            return _brief(r.seconds, r.latency, r.load, 0, f"round after round: {r.sends:,} sends", r.sends)
+            return brief(r.seconds, r.latency, r.load, 0, f"round after round: {r.sends:,} sends", r.sends)
         strewn = relay_steps.passed(schedule, cluster, size, gamma, progress, uneven)
         if strewn is not None:
             how = f"sends never meet: all {strewn.sends:,}, step by step"
-            return _brief(strewn.seconds, strewn.latency, strewn.load, 0, how, strewn.sends)
+            return brief(strewn.seconds, strewn.latency, strewn.load, 0, how, strewn.sends)
     if not _has_numba():
         return _by_reference(schedule, cluster, size, gamma, uneven)
     if uneven is None and _is_walked(schedule, cluster, shortcut or detail):
@@ -145,15 +126,26 @@ def simulate(
         found = _moved(schedule, cluster, size, gamma, progress, whole=True)
         if found is not None:
             return found
-    step, rows = listing.listed(schedule)
+    pulled = functools.partial(_windowed, schedule, cluster, size, gamma, progress, uneven, most)
+    few = listing.few(schedule)
+    found = None if detail or few is not None else pulled()
+    if found is not None:
+        return found
+    try:
+        step, rows = few or listing.listed(schedule)
+    except listing.TooManyError:
+        found = pulled() if detail else None
+        if found is None:
+            raise
+        return found
     whole = listing.problem(schedule, cluster, size, gamma, step, rows)
     if shortcut and uneven is None:
         ended = None if detail else wave.ended(whole)
         if ended is not None:
-            return _brief(*ended, whole.load(), 0, f"one wave of {len(rows):,} sends: two bounds meet", 0)
-        few = refine.quotient(whole)
-        if few is not None:
-            return _refined(schedule, cluster, rows, step, whole, few, progress)
+            return brief(*ended, whole.load(), 0, f"one wave of {len(rows):,} sends: two bounds meet", 0)
+        alike = refine.quotient(whole)
+        if alike is not None:
+            return _refined(schedule, cluster, rows, step, whole, alike, progress)
     timed = whole if uneven is None else noise.applied(whole, uneven, step, rows)
     ran = plain.run(timed, _PATIENCE) if len(rows) <= listing.FEW_SENDS else None
     if ran is None and uneven is None:
@@ -176,14 +168,28 @@ def finished(
     how = f"every send: {len(rows):,}, {problem.pieces:,} flows"
     return Flows(
         ran.seconds, problem.load(), ran.ready, ran.start, ran.end, ran.blame, step, rows, ran.events,
-        how, len(rows), ran.latency(), _note(ran),
+        how, len(rows), ran.latency(), noted(ran),
     )  # fmt: skip
 
 
-def _note(ran: Ran) -> str:
-    if not ran.window:
-        return ""
-    return f"flows: nearly all end at different times; those within {ran.window:.0%} were taken together"
+def _windowed(
+    schedule: Schedule,
+    cluster: Cluster,
+    size: float,
+    gamma: float,
+    progress: Progress | None,
+    uneven: Noise | None,
+    most: int,
+) -> Flows | None:
+    """Every send, pulled when it may begin and dropped when it is over; None where they are few."""
+    from . import windowed  # numba is imported only where it is needed
+
+    found = windowed.run(schedule, cluster, size, gamma, progress, uneven, most)
+    if found is None:
+        return None
+    how = f"every send: {found.sends:,}, at most {found.most:,} of them in memory"
+    about = (found.seconds, found.latency, found.load, found.events, how, found.sends)
+    return replace(brief(*about), note=noted(found))
 
 
 def _refined(
@@ -225,18 +231,12 @@ def _walked(schedule: Schedule, cluster: Cluster, size: float, progress: Progres
     assert found is not None
     sends = schedule.groups.size * (schedule.ranks - 1)
     how = f"every send: {sends:,}, {found.flows:,} flows, routes walked, {found.cells:,} kinds told apart"
-    return _brief(found.seconds, found.latency, found.load, found.events, how, sends)
+    return brief(found.seconds, found.latency, found.load, found.events, how, sends)
 
 
 def is_alike(schedule: Schedule, cluster: Cluster) -> bool:
     """Whether one rank's sends stand for all, so that size costs next to nothing."""
     return schedule.orbit is not None and symmetry.fits(schedule, cluster) is not None
-
-
-def _brief(seconds: float, latency: float, load: Floats, events: int, how: str, solved: int) -> Flows:
-    """Without the columns of sends."""
-    none, no = np.zeros(0), np.zeros(0, np.int64)
-    return Flows(seconds, load, none, none, none, no, no, sends([], [], []), events, how, solved, latency)
 
 
 def _short(
@@ -258,7 +258,7 @@ def _short(
             how = f"sends never meet: one rank's {passed.sends:,} stand for {every:,}"
             if passed.sends == every:
                 how = f"sends never meet: all {every:,}, at all ranks at a time"
-            return _brief(passed.seconds, passed.latency, passed.load, 0, how, passed.sends)
+            return brief(passed.seconds, passed.latency, passed.load, 0, how, passed.sends)
     quotient = None if uneven else symmetry.problem(schedule, cluster, size, gamma)
     if quotient is None:
         return None if uneven else _moved(schedule, cluster, size, gamma, progress)
@@ -269,7 +269,7 @@ def _short(
     one = len(problem.volume)
     how = f"one rank's sends stand for all: {one:,} for {one * schedule.groups.size:,} sends, "
     how += f"{len(classes.size)} classes of links"
-    return _brief(ran.seconds, ran.latency(), problem.load()[classes.of], ran.events, how, one)
+    return brief(ran.seconds, ran.latency(), problem.load()[classes.of], ran.events, how, one)
 
 
 def _moved_in_list(
@@ -310,7 +310,7 @@ def _moved(
     how = f"every send: {one * places:,} by moving one rank's {one:,}, {problem.pieces:,} flows"
     if problem.of is not None:
         how = f"moved places stand for each other: {one * places:,} for {one * schedule.groups.size:,} sends"
-    return _brief(ran.seconds, ran.latency(), problem.load(), ran.events, how, one * places)
+    return brief(ran.seconds, ran.latency(), problem.load(), ran.events, how, one * places)
 
 
 def _one_part(
@@ -332,7 +332,7 @@ def _one_part(
     how = f"one part's sends stand for all: {len(rows):,} for {len(rows) * part.stands_for:,} sends, "
     how += f"{problem.pieces:,} flows"
     load = problem.load()[part.of]
-    return replace(_brief(ran.seconds, ran.latency(), load, ran.events, how, len(rows)), note=_note(ran))
+    return replace(brief(ran.seconds, ran.latency(), load, ran.events, how, len(rows)), note=noted(ran))
 
 
 def _compiled(problem: Problem, progress: Progress | None) -> Ran | None:

@@ -69,7 +69,7 @@ class Folded(Problem):
         """Any problem, at one place."""
         p = problem
         via, moves = np.zeros(len(p.arcs.target), np.int32), np.zeros((1, 1), np.int32)
-        return cls(p.capacity, p.paths, p.pair, p.volume, p.after, p.arcs, via, moves)
+        return cls(p.capacity, p.paths, p.pair, p.volume, p.after, p.arcs, via, moves, bells=p.bells)
 
 
 def folded(

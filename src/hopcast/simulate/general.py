@@ -14,12 +14,14 @@ from .needed import needed
 from .network import Longs, Paths, Problem
 from .ran import Ran
 from .state import (
+    BELL,
     CROSSING,
     DUE,
     EVENTS,
     FLOW,
     LEFT,
     NOTHING,
+    OPENS,
     PATIENCE,
     PIPE,
     POOL,
@@ -55,31 +57,61 @@ def run(problem: Problem, progress: Progress | None = None, slice: int = _SLICE,
         slice: Crossings to look at between two calls of ``progress``.
         exact: Crossings to look at before ends may be taken together; by the size of the problem if negative.
     """
-    state = state_of(problem)
-    if exact < 0:
-        huge = len(state.seats) > _HUGE or len(state.opens_time) > _MANY
-        exact = _EXACT_HUGE if huge else _EXACT
-    sends = len(state.sends)
-    engine.begin(state)
-    window, since = 0.0, (0, 0)
-    while (ended := engine.run(state, slice, window)) != engine.OVER:
-        if ended == engine.FULL:
-            state = _larger(state)
-            continue
-        work, events = int(state.tally[WORK]), int(state.tally[EVENTS])
-        if work > exact and not since[0]:
-            since = (work, events)
-        elif work > exact and work - since[0] > _DENSE * (events - since[1]):
-            window = WINDOW
+    whole = Run(problem, slice, exact)
+    sends = len(whole.state.sends)
+    while whole.goes_on():
         if progress is not None:
-            progress(1.0 - int(state.tally[LEFT]) / sends)
-    # Its pieces have arrived and its reducing is over.
-    each = state.sends
-    left = each["pieces"] > 0
-    each["end"][left] = 0.0
-    left[state.due[: state.tally[DUE], 0]] = True
-    ready, start, end, blame = (each[name] for name in ("ready", "start", "end", "blame"))
-    return Ran(ready, start, end, blame, left, int(state.tally[EVENTS]), window)
+            progress(whole.received / sends)
+    return whole.ran()
+
+
+class Run:
+    """A run that goes on slice by slice."""
+
+    def __init__(self, problem: Problem, slice: int = _SLICE, exact: int = -1) -> None:
+        """Of a problem; the rest as of `run`. All that waits for nothing is ready."""
+        self.state = state_of(problem)
+        if exact < 0:
+            huge = len(self.state.seats) > _HUGE or len(self.state.opens_time) > _MANY
+            exact = _EXACT_HUGE if huge else _EXACT
+        self._slice, self._exact = slice, exact
+        self.window, self._since, self.rang = 0.0, (0, 0), False
+        engine.begin(self.state, 0)
+
+    @property
+    def received(self) -> int:
+        """Sends that have been."""
+        return len(self.state.sends) - int(self.state.tally[LEFT])
+
+    def goes_on(self) -> bool:
+        """Go on for a slice, or until a bell rang; whether anything still moves."""
+        ended = engine.run(self.state, self._slice, self.window)
+        self.rang = ended == engine.PULL
+        if ended == engine.FULL:
+            self.state = _larger(self.state)
+        elif ended == engine.MORE:
+            work, events = int(self.state.tally[WORK]), int(self.state.tally[EVENTS])
+            if work > self._exact and not self._since[0]:
+                self._since = (work, events)
+            elif work > self._exact and work - self._since[0] > _DENSE * (events - self._since[1]):
+                self.window = WINDOW
+        return ended != engine.OVER
+
+    def ran(self) -> Ran:
+        """What came of all sends so far."""
+        state = self.state
+        # Its pieces have arrived and its reducing is over.
+        each = state.sends
+        left = each["pieces"] > 0
+        each["end"][left] = 0.0
+        left[state.due[: state.tally[DUE], 0]] = True
+        ready, start, end, blame = (each[name] for name in ("ready", "start", "end", "blame"))
+        return Ran(ready, start, end, blame, left, int(state.tally[EVENTS]), self.window)
+
+    def move(self, kept: Longs, problem: Problem) -> None:
+        """Go on with sends that were left, of the numbers given, and more behind them, on the same routes."""
+        self.state = _moved(self.state, kept, Folded.alone(problem))
+        engine.begin(self.state, len(kept))
 
 
 def state_of(problem: Problem) -> State:
@@ -109,6 +141,7 @@ def state_of(problem: Problem) -> State:
 
     tally = np.zeros(TALLY, np.int64)
     tally[LEFT], tally[SPARE], tally[POOL], tally[PATIENCE] = sends, slots, room.sum(), MOST
+    tally[BELL] = len(arcs.pending) * places - problem.bells
     turn, wide = watched.turns(paths.hop, paths.link, paths.times, slots), watched.wide(paths.hop)
     ends, storeys = soonest.tree(slots)
     crossing = np.empty(len(paths.link), CROSSING)
@@ -133,6 +166,36 @@ def state_of(problem: Problem) -> State:
         stopper=np.zeros(WIDE, np.int64), there=floats(WIDE), bounds=floats(wide),
         stack=np.zeros(len(arcs.pending) * places - sends + 1, np.int64),
         tally=tally, clock=floats(2),
+    )  # fmt: skip
+
+
+def _moved(state: State, kept: Longs, folded: Folded) -> State:
+    """The same state with the sends under other numbers, and more."""
+    arcs, sends, many = folded.arcs, len(folded.volume), len(kept)
+    number = np.zeros(len(state.sends), np.int32)
+    number[kept] = np.arange(many)
+    each = np.zeros(sends, SEND)
+    each["pieces"], each["pending"], each["blame"] = (
+        np.diff(state.first).astype(np.int32)[folded.pair], arcs.pending[:sends], -1,
+    )  # fmt: skip
+    old = state.sends[kept]
+    for name in ("ready", "start", "pieces"):
+        each[name][:many] = old[name]
+    over = np.flatnonzero(old["pieces"] == 0)  # those that are being reduced
+    each["end"][over] = old["end"][over]
+    pieces, opens, due = int(each["pieces"].sum()), int(state.tally[OPENS]), int(state.tally[DUE])
+    opens_time, due_time = np.empty(pieces), np.empty(sends)
+    opens_time[:opens], due_time[:due] = state.opens_time[:opens], state.due_time[:due]
+    opened, dues = np.empty((pieces, 2), np.int32), np.empty((sends, 2), np.int32)
+    opened[:opens], dues[:due] = state.opens[:opens], state.due[:due]
+    for queue, long in ((opened, opens), (dues, due)):
+        queue[:long, 0] = number[queue[:long, 0]]
+    state.flow["send"] = number[state.flow["send"]]
+    state.tally[LEFT], state.tally[BELL] = sends, len(arcs.pending) - folded.bells
+    return state._replace(
+        way=folded.pair, volume=folded.volume, after=folded.after, arc=arcs.start, target=arcs.target,
+        via=folded.via, gate=arcs.pending[sends:].copy(), sends=each, opens_time=opens_time, opens=opened,
+        due_time=due_time, due=dues, stack=np.zeros(len(arcs.pending) - sends + 1, np.int64),
     )  # fmt: skip
 
 

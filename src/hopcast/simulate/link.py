@@ -66,6 +66,25 @@ def empty(capacity: Floats, volume: Floats, seats: Longs) -> Links:
     )  # fmt: skip
 
 
+def moved(old: Links, new: Links, number: Items) -> Links:
+    """The rows of ``old`` that remain, in ``new``, under other numbers.
+
+    Args:
+        old: Links at some time.
+        new: The same links with nothing on them, and rows of which the first are those that remain.
+        number: ``int32[k]`` of the old rows; none that is on a link or waits for one is without.
+    """
+    kept = np.flatnonzero(number >= 0)
+    new.moment[number[kept]] = old.moment[kept]
+    for many, rows in (("many", "flow"), ("held", "wait")):
+        count = getattr(old, many).astype(np.int64)
+        nth = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        was, now = (np.repeat(links.seat[:-1], count) + nth for links in (old, new))
+        getattr(new, rows)[now] = number[getattr(old, rows)[was]]
+    same = ("work", "since", "many", "held", "next", "queued", "where", "heaped")
+    return new._replace(**{name: getattr(old, name) for name in same})
+
+
 @inlined
 def happen(s: Links, link: int, now: float) -> int:
     """The last bytes of a row arrive: the row. Or the first bytes of one leave: -1 less the row.

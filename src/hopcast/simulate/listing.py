@@ -11,12 +11,13 @@ from hopcast.ir.topology import Ints
 from hopcast.names import InputError
 
 from . import network
-from .arcs import MOST_CELLS, Arcs, Touches, arcs
+from .arcs import Arcs, Touches, arcs
 from .network import Longs, Problem
 
 MOST_CROSSINGS = 60_000_000  # of links, 16 bytes each in the engine and as much again on the way there
 MOST_SENDS = 8_000_000  # about 3 GiB; of sends that all wait for nothing the engine takes as many again
 FEW_SENDS = 500  # that are followed before anything compiled has been loaded
+_FEW_LISTED = 300_000  # of several steps, that are listed without being asked for: some 80 MB
 _REMEMBERED = 300_000  # sends of which it is remembered what waits for what: some 20 MB
 
 
@@ -36,7 +37,34 @@ def listed(schedule: Schedule) -> tuple[Longs, Sends]:
         count += len(part)
         if count > most:
             raise _too_many(schedule, most)
+    return _joined(parts)
+
+
+def _joined(parts: list[Sends]) -> tuple[Longs, Sends]:
     return np.repeat(np.arange(len(parts)), [len(p) for p in parts]), join(parts)
+
+
+def few(schedule: Schedule) -> tuple[Longs, Sends] | None:
+    """The same of several steps, where they are so few that all may as well be in memory, else None."""
+    parts, count = [], 0
+    if schedule.step_count == 1:
+        return None
+    for part in schedule.steps():
+        parts.append(part)
+        count += len(part)
+        if count > _FEW_LISTED:
+            return None
+    return _joined(parts)
+
+
+def fits(schedule: Schedule, many: int, most: int = MOST_SENDS) -> None:
+    """Whether there are not too many sends.
+
+    Raises:
+        TooManyError: if there are more than ``most``.
+    """
+    if many > most:
+        raise _too_many(schedule, most)
 
 
 def _too_many(schedule: Schedule, most: int) -> TooManyError:
@@ -51,7 +79,7 @@ def problem(
 ) -> Problem:
     """All sends on all links."""
     pair, src, dst = network.pairs(rows, max(schedule.vertices, cluster.topology.vertices))
-    _fits(schedule, cluster, src, dst, len(rows))
+    crossings_fit(schedule, cluster, src, dst, len(rows))
     found = network.paths(cluster, src, dst)
     volume = schedule.bytes(rows, size)
     vertices = max(schedule.vertices, cluster.topology.vertices)
@@ -60,17 +88,22 @@ def problem(
 
 
 def waits(step: Longs, rows: Sends, vertices: int, chunks: int) -> Arcs:
-    """What waits for what; by the compiled engine where it is worth while and cells are few enough."""
-    single = not len(step) or step[0] == step[-1]
-    if single or len(rows) <= FEW_SENDS or vertices * chunks > MOST_CELLS:
-        row, chunk = cells(rows, chunks) if not single else (np.zeros(0, np.int64),) * 2
-        read, write = (Touches(row, v[row].astype(np.int64) * chunks + chunk) for v in (rows.src, rows.dst))
-        lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
-        return arcs(step, read, write, lane)
-    if len(rows) > _REMEMBERED:
-        return _compiled_waits(step, rows, vertices, chunks)
+    """What waits for what; by the compiled engine where it is worth while."""
+    if len(rows) <= FEW_SENDS or len(rows) > _REMEMBERED or step[0] == step[-1]:
+        return fresh_waits(step, rows, vertices, chunks)
     columns = (rows.src, rows.dst, rows.chunk, rows.count, rows.op, rows.lane)
     return _known_waits(tuple(c.tobytes() for c in (step, *columns)), vertices, chunks)
+
+
+def fresh_waits(step: Longs, rows: Sends, vertices: int, chunks: int) -> Arcs:
+    """The same, and it is not remembered."""
+    single = not len(step) or step[0] == step[-1]
+    if not single and len(rows) > FEW_SENDS:
+        return _compiled_waits(step, rows, vertices, chunks)
+    row, chunk = cells(rows, chunks) if not single else (np.zeros(0, np.int64),) * 2
+    read, write = (Touches(row, v[row].astype(np.int64) * chunks + chunk) for v in (rows.src, rows.dst))
+    lane = rows.src.astype(np.int64) * (int(rows.lane.max(initial=0)) + 1) + rows.lane
+    return arcs(step, read, write, lane)
 
 
 def _compiled_waits(step: Longs, rows: Sends, vertices: int, chunks: int) -> Arcs:
@@ -87,7 +120,7 @@ def _known_waits(columns: tuple[bytes, ...], vertices: int, chunks: int) -> Arcs
     return _compiled_waits(step, Sends(*rest), vertices, chunks)
 
 
-def _fits(schedule: Schedule, cluster: Cluster, src: Ints, dst: Ints, sends: int) -> None:
+def crossings_fit(schedule: Schedule, cluster: Cluster, src: Ints, dst: Ints, sends: int) -> None:
     """Whether all links that all sends cross can be listed, judged by a sample of the pairs.
 
     Raises:

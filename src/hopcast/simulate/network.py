@@ -1,6 +1,6 @@
 """What a run of the engine needs to know of the network and of the sends, gathered from a schedule."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,7 @@ class Problem:
         volume: ``float64[s]``, bytes.
         after: ``float64[s]``, seconds of reducing.
         arcs: What waits for what.
+        bells: How many of its last gates are bells: see `window`.
     """
 
     capacity: Floats
@@ -57,6 +58,7 @@ class Problem:
     volume: Floats
     after: Floats
     arcs: Arcs
+    bells: int = field(default=0, kw_only=True)
 
     @property
     def pieces(self) -> int:

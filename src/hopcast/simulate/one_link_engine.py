@@ -6,9 +6,9 @@ from .compiled import inlined, inner, outer
 from .link import SAME, Links, happen, hold
 from .state import Floats, Items, Longs
 
-EVENTS, INSTANTS, DONE, IS_CROWDED = range(4)  # places in ``tally``
+EVENTS, INSTANTS, DONE, IS_CROWDED, BELL, RUNG, TALLY = range(7)  # places in ``tally``, and how many
 CROWD = 256  # sends on a link at once, all of which are looked at in each of its events
-MORE, OVER, CROWDED = range(3)  # what `run` returns
+MORE, OVER, CROWDED, PULL = range(4)  # what `run` returns
 
 
 class State(NamedTuple):
@@ -24,7 +24,7 @@ class State(NamedTuple):
         pending: ``int32[n]``: arcs that a node still waits for.
         ready, start, end, blame: As in `ran`.
         stack: Room for gates that are free.
-        tally: See above.
+        tally: See above; gates from BELL on are bells (see `window`), and RUNG tells of one.
         clock: Now.
     """
 
@@ -44,21 +44,24 @@ class State(NamedTuple):
 
 
 @outer
-def begin(s: State) -> None:
-    """Make ready what waits for nothing, at time 0."""
-    for send in range(len(s.wire)):
+def begin(s: State, since: int) -> None:
+    """Make ready now what waits for nothing, of the sends from one on."""
+    for send in range(since, len(s.wire)):
         if s.pending[send] == 0:
-            _release(s, send, 0.0)
+            _release(s, send, s.clock[0])
 
 
 @outer
 def run(s: State, budget: int) -> int:
-    """Go on until nothing moves (OVER), for so many events, or until too many sends meet (CROWDED)."""
+    """Go on until nothing moves (OVER), for so many events, a bell rings (PULL), or many meet (CROWDED)."""
     tally, clock, links = s.tally, s.clock, s.links
     stop = tally[EVENTS] + budget
     while tally[EVENTS] < stop:
         if tally[IS_CROWDED] == 1:
             return CROWDED
+        if tally[RUNG] == 1:
+            tally[RUNG] = 0
+            return PULL
         if links.heaped[0] == 0:
             return OVER
         link = links.queued[0]
@@ -95,6 +98,8 @@ def _receive(s: State, send: int, now: float) -> None:
             if at < many:
                 s.blame[at] = send
                 _release(s, at, now)
+            elif at >= s.tally[BELL]:
+                s.tally[RUNG] = 1
             else:
                 s.stack[depth] = at
                 depth += 1

@@ -15,8 +15,8 @@ Name = int | np.uint32  # of a link or a slot: unsigned, so that none is counted
 
 # Places in ``tally``: sizes of the queues and lists, and counters.
 OPENS, DUE, EVENTS, LEFT, WORK, FRESH, GONE, HOT, FREES, SPARE, POOL, SHORT = range(12)
-MOVED, LOOSE, LATER, SKIP, PENALTY, PATIENCE = range(12, 18)
-TALLY = 18
+MOVED, LOOSE, LATER, SKIP, PENALTY, PATIENCE, BELL, RUNG = range(12, 20)
+TALLY = 20
 
 # What is known of a send takes half a line of cache: what it waits for is of no interest once it is over.
 SEND = np.dtype(
@@ -92,7 +92,8 @@ class State(NamedTuple):
         some, rates, own, stop, stopper: Of the flows over a link that `local` puts right: slot, rate; places
             of those that it holds, at what level each is stopped, and by which link in ``mine``.
         there, bounds: Rates of flows over a link of one of these, and at what its links would stop it.
-        tally, clock: Counters by the names above; now, and the lowest level at which something changed.
+        tally, clock: Counters by the names above; now, and the lowest level at which something changed. Gates
+            from node BELL on are bells (see `window`), and RUNG tells of one.
     """
 
     hop: Longs
