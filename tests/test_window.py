@@ -33,7 +33,6 @@ GRIDS = ["5w", "2x4", "3wx4w", "4x4", "2x3x2", "4wx1x3", "switch:6"]
 def narrow(monkeypatch):
     """A few sends are pulled at a time, so that there are many windows."""
     monkeypatch.setattr(window, "ROOM", 5)
-    monkeypatch.setattr(listing, "_FEW_LISTED", 0)
 
 
 def whole(made, where, size=1e6, gamma=0.0, noisy=None):
@@ -145,7 +144,7 @@ def test_progress_goes_up_to_the_end(monkeypatch):
 def test_what_is_not_asked_for_in_detail_is_pulled():
     where = uneven(cluster("5x5", W, HOP), 2)
     made = build("all_gather", "multi_axis", where)
-    short, full = (flows.simulate(made, where, 1e6, detail=detail) for detail in (False, True))
+    short, full = (flows.simulate(made, where, 1e6, detail=detail, kept=0) for detail in (False, True))
     assert short.seconds == full.seconds
     assert "of them in memory" in short.how
     assert not short.detailed
@@ -158,12 +157,12 @@ def test_what_is_asked_for_in_detail_is_pulled_where_it_is_too_much(monkeypatch)
     made = build("all_gather", "multi_axis", where)
     full = flows.simulate(made, where, 1e6)
     monkeypatch.setattr(listing, "MOST_SENDS", 200)
-    brief = flows.simulate(made, where, 1e6, most=10**6)
+    brief = flows.simulate(made, where, 1e6, most=10**6, kept=0)
     assert len(full.rows) > 200
     assert not brief.detailed
     assert brief.seconds == full.seconds
     with pytest.raises(listing.TooManyError, match="more than 100 sends"):
-        flows.simulate(made, where, 1e6, most=100)
+        flows.simulate(made, where, 1e6, most=100, kept=0)
 
 
 def test_cells_in_a_table_are_waited_for_as_cells_in_an_array(monkeypatch):

@@ -306,7 +306,8 @@ def time_of(
         parts, time = (cost.latency, cost.bandwidth), cost.total(combine)
     elif price == "flows":
         about = (laid, cluster, question.size, 0.0, question.shortcut, _few(laid, question.detail))
-        flowed = simulate(*about, question.progress, most=most)
+        kept = listing.WELCOME if question.detail else listing.FEW_LISTED
+        flowed = simulate(*about, question.progress, most=most, kept=kept)
         time = flowed.seconds
         # Waits of the critical path during which the busiest link works cost nothing.
         busiest = float(_busy(flowed.load, cluster.topology).max(initial=0.0))

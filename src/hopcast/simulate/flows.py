@@ -75,6 +75,7 @@ def simulate(
     progress: Progress | None = None,
     uneven: Noise | None = None,
     most: int = listing.MOST_SENDS,
+    kept: int = listing.FEW_LISTED,
 ) -> Flows:
     """Run a schedule on a cluster.
 
@@ -88,7 +89,8 @@ def simulate(
             too many to list.
         progress: Called now and then with the part that is done.
         uneven: What makes sends take other times than rated.
-        most: Sends to follow one by one at most, of which those that are under way are in memory.
+        most: Sends to follow one by one at most, of which those that are under way are in memory,
+        kept: or all, if there are no more than so many. Of these all times are told.
 
     Raises:
         InputError: if the schedule has too many sends without a shortcut, or sends are stuck.
@@ -127,7 +129,7 @@ def simulate(
         if found is not None:
             return found
     pulled = functools.partial(_windowed, schedule, cluster, size, gamma, progress, uneven, most)
-    few = listing.few(schedule)
+    few = listing.few(schedule, kept)
     found = None if detail or few is not None else pulled()
     if found is not None:
         return found

@@ -17,7 +17,8 @@ from .network import Longs, Problem
 MOST_CROSSINGS = 60_000_000  # of links, 16 bytes each in the engine and as much again on the way there
 MOST_SENDS = 8_000_000  # about 3 GiB; of sends that all wait for nothing the engine takes as many again
 FEW_SENDS = 500  # that are followed before anything compiled has been loaded
-_FEW_LISTED = 300_000  # of several steps, that are listed without being asked for: some 80 MB
+FEW_LISTED = 300_000  # of several steps, listed though nobody asks for the times of all: some 80 MB;
+WELCOME = 2_000_000  # the same, where somebody would rather know them: half a GB or more
 _REMEMBERED = 300_000  # sends of which it is remembered what waits for what: some 20 MB
 
 
@@ -44,15 +45,15 @@ def _joined(parts: list[Sends]) -> tuple[Longs, Sends]:
     return np.repeat(np.arange(len(parts)), [len(p) for p in parts]), join(parts)
 
 
-def few(schedule: Schedule) -> tuple[Longs, Sends] | None:
-    """The same of several steps, where they are so few that all may as well be in memory, else None."""
+def few(schedule: Schedule, most: int) -> tuple[Longs, Sends] | None:
+    """The same of several steps, where they are no more than so many, else None."""
     parts, count = [], 0
     if schedule.step_count == 1:
         return None
     for part in schedule.steps():
         parts.append(part)
         count += len(part)
-        if count > _FEW_LISTED:
+        if count > most:
             return None
     return _joined(parts)
 
