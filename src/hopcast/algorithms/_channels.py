@@ -15,6 +15,7 @@ import numpy as np
 
 from hopcast.ir import orbits
 from hopcast.ir.collective import of
+from hopcast.ir.composed import Copies
 from hopcast.ir.group import Group
 from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
 from hopcast.ir.topology import Bools, Ints
@@ -24,8 +25,8 @@ from . import _rates
 _WINDOW = 2
 
 
-def all_gather(group: Group, channels: int, way: int = 1) -> Schedule:
-    """Parts of shards go round the rings; ``way`` is -1 for all of them the other way round."""
+def all_gather(once_round: Schedule, group: Group, channels: int, way: int = 1) -> Schedule:
+    """Parts of shards go round the rings, as all go ``once_round``; ``way`` -1 is the other way round."""
     outer, inner = group.levels
     nodes, each = outer.ranks, inner.ranks
     n = nodes * each
@@ -36,13 +37,11 @@ def all_gather(group: Group, channels: int, way: int = 1) -> Schedule:
     # Sends of a rank in the order of how far within the node they are on their ring, alike on all ranks.
     far = np.tile(np.arange(n) % each, channels)
     turn = np.argsort(far, kind="stable")
+    number = ring * channels + np.arange(channels, dtype=np.int32)[:, None]
+    make = Copies(once_round, ring, number, turn, _WINDOW)
     src, dst = ring.ravel()[turn], np.roll(ring, -1, 1).ravel()[turn]
     channel = np.repeat(np.arange(channels), n)[turn]
     at = np.tile(np.arange(n), channels)[turn]
-
-    def make(i: int) -> Sends:
-        shard = ring[channel, (at - i) % n]
-        return sends(src, dst, shard * channels + channel, lane=channel * _WINDOW + i % _WINDOW)
 
     def orbit() -> Orbit:
         step = np.repeat(np.arange(n - 1), channels)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group
 from hopcast.ir.schedule import Orbit, Schedule, Sends, join, one_group, sends
+from hopcast.ir.topology import Ints
 
 from . import _turned
 
@@ -32,8 +33,8 @@ def stages(group: Group, count: int) -> list[Schedule]:
     nodes, g, n = group.levels[0].ranks, group.ranks // group.levels[0].ranks, group.ranks
 
     @functools.cache  # one row for each rank and other node: not before they are asked for
-    def rows() -> tuple[Ranks, Ranks, Ranks, Ranks, Ranks]:
-        src, away = (x.ravel() for x in np.indices((n, nodes)))
+    def rows() -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        src, away = (x.ravel() for x in np.indices((n, nodes), np.int32))
         other = src // g != away
         src, away = src[other], away[other]
         here = src // g
@@ -51,11 +52,10 @@ def stages(group: Group, count: int) -> list[Schedule]:
 
     def distribute() -> Sends:
         _, away, block, _, there = rows()
-        to = np.arange(g)
-        dst = (away[:, None] * g + to).ravel()
-        holder = np.repeat(there, g)
-        moves = np.flatnonzero(dst != holder)
-        return sends(holder[moves], dst[moves], (block[:, None] + to).ravel()[moves])
+        to = np.arange(g, dtype=np.int32)
+        dst = away[:, None] * np.int32(g) + to
+        moves = dst != there[:, None]
+        return sends(np.repeat(there, moves.sum(1)), dst[moves], (block[:, None] + to)[moves])
 
     def local() -> Sends:
         one, to = (x.ravel() for x in np.indices((n, g)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hopcast.graph import rolls
-from hopcast.ir import mesh
+from hopcast.ir import composed, mesh
 from hopcast.ir.cluster import Cluster
 from hopcast.ir.collective import ALL, ROOTED
 from hopcast.ir.group import Group, Hint
@@ -65,7 +65,7 @@ class Placed:
         return replace(
             made,
             collective=task,
-            make=lambda i: called(made.make(i)),
+            make=composed.Called(made, name),
             orbit=orbit,
             alike=alike,
             repeat=repeat,

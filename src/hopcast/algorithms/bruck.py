@@ -9,11 +9,14 @@ Cost: k = ceil(log2 n) steps; on a switch all_gather T = k alpha + D (n - 1) / (
 D b / (n^2 W), where b counts the bits set in 1 .. n - 1, (n / 2) log2 n for n = 2^k.
 """
 
+import functools
+
 import numpy as np
 
 from hopcast.ir import orbits
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.likewise import singly
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 
 from ._rounds import on_switch, rounds
@@ -33,17 +36,16 @@ def all_gather(group: Group, hint: Hint) -> Schedule:
 
 
 def all_to_all(group: Group, hint: Hint) -> Schedule:
-    """Messages go on by the bits of their distance, lowest first."""
-    n, rank = group.ranks, np.arange(group.ranks, dtype=np.int32)
+    """Messages go on by the bits of their distance, lowest first.
 
-    def make(i: int) -> Sends:
-        distance = rank[rank >> i & 1 == 1]
-        src = np.repeat(rank, len(distance))
-        ahead = np.tile(distance, n)
-        at = (src + ahead % (1 << i)) % n
-        return sends(at, (at + (1 << i)) % n, src * n + (src + ahead) % n)
-
-    return Schedule(of("all_to_all", n), "bruck", one_group(n), n, rounds(n), make)
+    Rank 0 passes on those of the rank whose distance to it are the lower bits.
+    """
+    n, many = group.ranks, rounds(group.ranks)
+    step, ahead = np.nonzero(np.arange(n) >> np.arange(many)[:, None] & 1)
+    bit = 1 << step
+    make = singly(n, n, step, bit, -(ahead % bit) % n, ahead, by_goal=True, by_sender=True)
+    orbit = functools.cache(make.orbit)
+    return Schedule(of("all_to_all", n), "bruck", one_group(n), n, many, make, orbit=orbit)
 
 
 def valid(collective: str, group: Group, hint: Hint) -> str | None:

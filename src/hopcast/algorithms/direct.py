@@ -21,6 +21,7 @@ import numpy.typing as npt
 from hopcast.ir import traffic
 from hopcast.ir.collective import Collective, of
 from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.likewise import singly
 from hopcast.ir.schedule import Orbit, Schedule, Sends, one_group, sends
 
 from . import _turned
@@ -38,20 +39,27 @@ Ranks = npt.NDArray[np.int64]
 
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Every rank sends its shard to all others."""
-    made = _to_all(of("all_gather", group.ranks), lambda src, dst: src)
+    n = group.ranks
 
     @functools.cache
     def orbit() -> Orbit:
-        passed = _turned.join([(0, np.arange(1, group.ranks), 0, 0, 1, 0)])
+        passed = _turned.join([(0, np.arange(1, n), 0, 0, 1, 0)])
         return _turned.orbit(passed, lambda origin, goal: origin, _turned.shape(group))
 
-    return replace(made, orbit=orbit)
+    return _to_all(of("all_gather", n), 1, orbit)
 
 
 def all_to_all(group: Group, hint: Hint) -> Schedule:
     """Every rank sends each other rank its message."""
     n = group.ranks
-    return _to_all(of("all_to_all", n), lambda src, dst: src * n + dst)
+
+    def orbit() -> Orbit:
+        """Any ranks may change places."""
+        others = np.arange(1, n)
+        out, into = sends(0, others, others), sends(others, 0, others * n)
+        return Orbit(0 * others, out, into, np.zeros((0, n), np.int32))
+
+    return _to_all(of("all_to_all", n), n, orbit)
 
 
 def all_to_all_v(group: Group, hint: Hint) -> Schedule:
@@ -85,20 +93,11 @@ def permute(group: Group, hint: Hint) -> Schedule:
     return _one_step(of("permute", n, shift=hint.shift), src, (src + hint.shift) % n, src)
 
 
-def _to_all(collective: Collective, chunk: Callable[[Ranks, Ranks], Ranks]) -> Schedule:
-    """One step in which every rank sends to all others."""
-    n = collective.ranks
-
-    def make(i: int) -> Sends:
-        src, ahead = np.divmod(np.arange(n * (n - 1), dtype=np.int32), n - 1)
-        dst = (src + 1 + ahead) % n
-        return sends(src, dst, chunk(src, dst))
-
-    def orbit() -> Orbit:
-        zero, others = np.zeros(n - 1, np.int64), np.arange(1, n)
-        out = sends(zero, others, chunk(zero, others))
-        return Orbit(zero, out, sends(others, zero, chunk(others, zero)), np.zeros((0, n), np.int32))
-
+def _to_all(collective: Collective, each: int, orbit: Callable[[], Orbit]) -> Schedule:
+    """One step in which every rank sends to all others, of its one chunk or of one for each."""
+    n, others = collective.ranks, np.arange(1, collective.ranks)
+    pairs = each > 1
+    make = singly(n, each, 0 * others, others, 0, others * pairs, by_goal=pairs, by_sender=True)
     return Schedule(collective, "direct", one_group(n), n, 1, make, orbit=orbit)
 
 

@@ -6,11 +6,14 @@ rank once.
 Cost: n - 1 steps; on a switch T = (n - 1) (alpha + D / (n^2 W)).
 """
 
+import functools
+
 import numpy as np
 
 from hopcast.ir import traffic
 from hopcast.ir.collective import of
 from hopcast.ir.group import Cost, Group, Hint
+from hopcast.ir.likewise import singly
 from hopcast.ir.schedule import Schedule, Sends, one_group, sends
 
 from ._rounds import on_switch
@@ -20,13 +23,10 @@ SOURCE = "Thakur, Rabenseifner and Gropp 2005, doi:10.1177/1094342005051521 (pai
 
 def all_to_all(group: Group, hint: Hint) -> Schedule:
     """Messages go out in the order of the distance of their ranks."""
-    n, rank = group.ranks, np.arange(group.ranks)
-
-    def make(i: int) -> Sends:
-        to = (rank + i + 1) % n
-        return sends(rank, to, rank * n + to)
-
-    return Schedule(of("all_to_all", n), "pairwise", one_group(n), n, n - 1, make)
+    n, step = group.ranks, np.arange(group.ranks - 1)
+    make = singly(n, n, step, step + 1, 0, step + 1, by_goal=True)
+    orbit = functools.cache(make.orbit)
+    return Schedule(of("all_to_all", n), "pairwise", one_group(n), n, n - 1, make, orbit=orbit)
 
 
 def all_to_all_v(group: Group, hint: Hint) -> Schedule:

@@ -48,7 +48,7 @@ def all_to_all(group: Group, hint: Hint) -> Schedule:
     """
     nodes, g = (level.ranks for level in group.levels)
     n = nodes * g
-    src, to = (x.ravel() for x in np.indices((n, g)))
+    src, to = (x.ravel() for x in np.indices((n, g), np.int32))
     src, to = (x[src % g != to] for x in (src, to))
     beside, first = src // g * g + to, (src * g + to) * nodes
 
@@ -58,15 +58,15 @@ def all_to_all(group: Group, hint: Hint) -> Schedule:
     def stays() -> Sends:
         return sends(src, beside, first, lane=1)
 
-    def along(holder: Ranks, of: Ranks) -> Sends:
+    def along(holder: Ints, of: Ints) -> Sends:
         """What rank ``of`` of a node has for the rail of ``holder``, to all other nodes."""
-        at, whose = (np.repeat(x, nodes - 1) for x in (holder, of))
-        far = np.tile(np.arange(1, nodes), len(holder))
-        chunk = ((at // g * g + whose) * g + at % g) * nodes + far
-        return sends(at, (at // g + far) % nodes * g + at % g, chunk)
+        at, far = holder[:, None], np.arange(1, nodes, dtype=np.int32)
+        dst = (at // g + far) % nodes * g + at % g
+        chunk = ((at // g * g + of[:, None]) * g + at % g) * nodes + far
+        return sends(np.repeat(holder, nodes - 1), dst.ravel(), chunk.ravel())
 
     def make(step: int) -> Sends:
-        rank = np.arange(n)
+        rank = np.arange(n, dtype=np.int32)
         if not step:
             return join([inside(), along(rank, rank % g)])
         return join([along(beside, src % g), stays()])

@@ -33,14 +33,15 @@ BY_PLACE = ("channels",)
 def all_gather(group: Group, hint: Hint) -> Schedule:
     """Shards go round; all of them move in every step."""
     if "channels" in hint.options:
-        return _channels.all_gather(group, int(hint.options["channels"]))
+        return _channels.all_gather(once_round(group.ranks), group, int(hint.options["channels"]))
     return once_round(group.ranks)
 
 
 def reduce_scatter(group: Group, hint: Hint) -> Schedule:
     """Sums go round; the mirror image of copies that go the other way."""
     if "channels" in hint.options:
-        return algebra.reverse(_channels.all_gather(group, int(hint.options["channels"]), -1))
+        channels = int(hint.options["channels"])
+        return algebra.reverse(_channels.all_gather(once_round(group.ranks), group, channels, -1))
     return algebra.reverse(once_round(group.ranks, -1))
 
 

@@ -38,9 +38,13 @@ def one_by_one(rows: Sends, chunks: int) -> Touched:
 
 def pieces(rows: Sends, chunks: int) -> Iterator[Touched]:
     """As `one_by_one`, some sends at a time in the order in which they stand."""
-    ends = np.cumsum(rows.count, dtype=np.int64)
-    cuts = np.searchsorted(ends, np.arange(0, ends[-1] if len(ends) else 0, _PIECE), "right")
-    for a, b in itertools.pairwise([*dict.fromkeys(cuts.tolist()), len(rows)]):
+    if rows.count.max(initial=0) == 1:
+        cuts = list(range(0, len(rows), _PIECE))
+    else:
+        ends = np.cumsum(rows.count, dtype=np.int64)
+        starts = np.arange(0, ends[-1] if len(ends) else 0, _PIECE)
+        cuts = list(dict.fromkeys(np.searchsorted(ends, starts, "right").tolist()))
+    for a, b in itertools.pairwise([*cuts, len(rows)]):
         yield one_by_one(take(rows, slice(a, b)), chunks)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from . import orbits
+from . import composed, orbits
 from .collective import ALL, REVERSE, Collective
 from .schedule import COPY, REDUCE, Schedule, Sends, join
 from .topology import Floats, Ints
@@ -26,14 +26,11 @@ def reverse(schedule: Schedule) -> Schedule:
     now = replace(was, name=name, origin=was.goal, goal=was.origin, shift=-was.shift)
     last = schedule.step_count - 1
 
-    def make(i: int) -> Sends:
-        rows = schedule.make(last - i)
-        return Sends(rows.dst, rows.src, rows.chunk, rows.count, np.full_like(rows.op, op), rows.lane)
-
     def pattern(i: int) -> Hashable:
         return ("reverse", schedule.key(last - i))
 
     orbit = orbits.reversed(schedule, op)
+    make = composed.Mirrored(schedule, op)
     return replace(schedule, collective=now, make=make, pattern=pattern, orbit=orbit, repeat=None)
 
 
@@ -50,9 +47,6 @@ def then(first: Schedule, second: Schedule, name: str) -> Schedule:
     both = Collective(name, a.ranks, a.origin, b.goal, b.root, b.shift)
     half = first.step_count
 
-    def make(i: int) -> Sends:
-        return first.make(i) if i < half else second.make(i - half)
-
     def pattern(i: int) -> Hashable:
         return (0, first.key(i)) if i < half else (1, second.key(i - half))
 
@@ -60,7 +54,7 @@ def then(first: Schedule, second: Schedule, name: str) -> Schedule:
         first,
         collective=both,
         step_count=half + second.step_count,
-        make=make,
+        make=composed.Joined(first, second),
         pattern=pattern,
         lanes=max(first.lanes, second.lanes),
         vertices=max(first.vertices, second.vertices),
@@ -272,7 +266,7 @@ def pipeline(phases: Sequence[Schedule], pieces: int) -> Schedule:
         live = []
         for k, j, at in active(i):
             rows = _unwrap(phases[j].make(at), chunks)
-            moved = (rows.chunk + k * chunks).astype(np.int32)
+            moved = rows.chunk + np.int32(k * chunks) if k else rows.chunk
             live.append(replace(rows, chunk=moved, lane=(rows.lane + lane[j]).astype(np.uint16)))
         return join(live)
 
@@ -310,22 +304,11 @@ def lay(schedule: Schedule, groups: Ints, vertices: int, hubs: Ints | None = Non
     where = np.concatenate([groups, hubs], 1) if known and hubs is not None else groups
     stays = np.array_equal(where, np.arange(where.shape[1])[None])
 
-    def make(i: int) -> Sends:
-        rows, times = schedule.make(i), len(groups)
-        return Sends(
-            where[:, rows.src].ravel(),
-            where[:, rows.dst].ravel(),
-            np.tile(rows.chunk, times),
-            np.tile(rows.count, times),
-            np.tile(rows.op, times),
-            np.tile(rows.lane, times),
-        )
-
     return replace(
         schedule,
         groups=np.ascontiguousarray(groups, np.int32),
         vertices=vertices,
-        make=schedule.make if stays else make,
+        make=schedule.make if stays else composed.Laid(schedule, where),
         pattern=schedule.pattern,
     )
 
@@ -350,16 +333,16 @@ def relabel(schedule: Schedule, order: Ints) -> Schedule:
 
 def _unwrap(rows: Sends, chunks: int) -> Sends:
     """Rows whose chunks do not run over the end; those that did are cut in two."""
-    over_end = rows.chunk + rows.count - chunks
-    cut = np.flatnonzero(over_end > 0)
+    last = rows.chunk + rows.count
+    cut = np.flatnonzero(last > chunks)
     if not len(cut):
         return rows
-    head = replace(rows, count=np.where(over_end > 0, chunks - rows.chunk, rows.count).astype(np.int32))
+    head = replace(rows, count=np.minimum(last, chunks) - rows.chunk)
     tail = Sends(
         rows.src[cut],
         rows.dst[cut],
         np.zeros(len(cut), np.int32),
-        over_end[cut].astype(np.int32),
+        last[cut] - np.int32(chunks),
         rows.op[cut],
         rows.lane[cut],
     )
