@@ -1,6 +1,7 @@
 """Breadth-first search over live links."""
 
 import numpy as np
+import numpy.typing as npt
 
 from hopcast.ir.topology import Bools, Ints, Topology
 
@@ -22,9 +23,26 @@ class Neighbours:
         self._dst = topology.dst
         self._vertices = topology.vertices
 
-    def tree(self, source: int) -> Ints:
-        """``int32[v]``: the link that first reaches each vertex; -1 for the source and where no way leads."""
-        into, _ = self._search(source)
+    @property
+    def links(self) -> npt.NDArray[np.int64]:
+        """Those that may be used, in order of where they begin."""
+        return self._links
+
+    def out(self, vertex: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], ...]:
+        """All links out of each of some vertices: places in ``vertex``, and links; none beyond so many."""
+        many = self._start[vertex + 1] - self._start[vertex]
+        if many.sum() > most:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        place = np.repeat(np.arange(len(vertex)), many)
+        nth = np.arange(len(place)) - np.repeat(np.cumsum(many) - many, many)
+        return place, self._links[self._start[vertex][place] + nth]
+
+    def tree(self, source: int, goals: Ints | None = None) -> Ints:
+        """``int32[v]``: the link that first reaches each vertex; -1 for the source and where no way leads.
+
+        If there are goals, -1 too for what is farther away than the farthest of these.
+        """
+        into, _ = self._search(source, goals)
         return into
 
     def hops(self, source: int) -> Ints:
@@ -32,7 +50,7 @@ class Neighbours:
         _, far = self._search(source)
         return far
 
-    def _search(self, source: int) -> tuple[Ints, Ints]:
+    def _search(self, source: int, goals: Ints | None = None) -> tuple[Ints, Ints]:
         far, into = np.full(self._vertices, -1, np.int32), np.full(self._vertices, -1, np.int32)
         far[source], front, hop = 0, np.array([source]), 0
         while len(front):
@@ -44,4 +62,6 @@ class Neighbours:
             reached, first = np.unique(self._dst[links], return_index=True)
             far[reached], into[reached] = hop, links[first]
             front = reached
+            if goals is not None and np.all(far[goals] >= 0):
+                break
         return into, far
