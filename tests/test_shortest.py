@@ -1,4 +1,4 @@
-"""Shortest routes: pairs one or two links apart are found without a search, and take the way that it takes."""
+"""Shortest routes: pairs one or two links apart are found without a search, and go the same way."""
 
 import numpy as np
 import pytest
