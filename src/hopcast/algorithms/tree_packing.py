@@ -162,8 +162,10 @@ def _known(key: bytes) -> Ints:
 
 def _cables(links: Ints) -> list[tuple[int, int]]:
     """Pairs of ranks that have a link each way, each once."""
-    have = {(int(u), int(v)) for u, v in links}
-    return sorted((u, v) for u, v in have if u < v and (v, u) in have)
+    u, v = links.T.astype(np.int64)
+    n = int(links.max(initial=0)) + 1
+    both = np.intersect1d((u * n + v)[u < v], (v * n + u)[u > v])
+    return list(zip((both // n).tolist(), (both % n).tolist(), strict=True))
 
 
 def _room(key: bytes, copies: int) -> list[int]:
