@@ -97,6 +97,7 @@ def test_what_has_too_many_sends_is_refused_with_what_is_answered(
 ) -> None:
     for module, name in (
         ("simulate.listing", "MOST_SENDS"),
+        ("simulate.window", "MOST"),
         ("predict", "_MANY"),
         ("choose", "_MOST_CROSSINGS"),
     ):

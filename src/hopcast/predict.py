@@ -210,9 +210,7 @@ def of_choice(question: Question, choice: Choice, price: str, combine: str) -> A
     return beside_bounds(timed(question, choice, price, combine, window.MOST))
 
 
-def timed(
-    question: Question, choice: Choice, price: str, combine: str, most: int = listing.MOST_SENDS
-) -> Timed:
+def timed(question: Question, choice: Choice, price: str, combine: str, most: int | None = None) -> Timed:
     """The time of one algorithm: all of its answer that it takes to choose among several.
 
     Where no price is asked for, it is the closed form where that is exact, and elsewhere flows; where these
@@ -277,7 +275,7 @@ def at_hand(
 
 def time_of(
     question: Question, cost: Cost | None, made: Schedule, name: str, source: str, price: str, combine: str,
-    most: int = listing.MOST_SENDS,
+    most: int | None = None,
 ) -> Timed:  # fmt: skip
     """The time of one schedule.
 

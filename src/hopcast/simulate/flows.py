@@ -74,8 +74,8 @@ def simulate(
     detail: bool = True,
     progress: Progress | None = None,
     uneven: Noise | None = None,
-    most: int = listing.MOST_SENDS,
-    kept: int = listing.FEW_LISTED,
+    most: int | None = None,
+    kept: int | None = None,
 ) -> Flows:
     """Run a schedule on a cluster.
 
@@ -89,8 +89,9 @@ def simulate(
             too many to list.
         progress: Called now and then with the part that is done.
         uneven: What makes sends take other times than rated.
-        most: Sends to follow one by one at most, of which those that are under way are in memory,
-        kept: or all, if there are no more than so many. Of these all times are told.
+        most: Sends to follow one by one at most, of which those that are under way are in memory
+            (`listing.MOST_SENDS`),
+        kept: or all, if there are no more than so many (`listing.FEW_LISTED`). Of these all times are told.
 
     Raises:
         InputError: if the schedule has too many sends without a shortcut, or sends are stuck.
@@ -129,7 +130,7 @@ def simulate(
         if found is not None:
             return found
     pulled = functools.partial(_windowed, schedule, cluster, size, gamma, progress, uneven, most)
-    few = listing.few(schedule, kept)
+    few = listing.few(schedule, listing.FEW_LISTED if kept is None else kept)
     found = None if detail or few is not None else pulled()
     if found is not None:
         return found
@@ -181,7 +182,7 @@ def _windowed(
     gamma: float,
     progress: Progress | None,
     uneven: Noise | None,
-    most: int,
+    most: int | None,
 ) -> Flows | None:
     """Every send, pulled when it may begin and dropped when it is over; None where they are few."""
     from . import windowed  # numba is imported only where it is needed

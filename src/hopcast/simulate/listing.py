@@ -53,17 +53,18 @@ def few(schedule: Schedule, most: int) -> tuple[Longs, Sends] | None:
     for part in schedule.steps():
         parts.append(part)
         count += len(part)
-        if count > most:
+        if count > min(most, MOST_SENDS):
             return None
     return _joined(parts)
 
 
-def fits(schedule: Schedule, many: int, most: int = MOST_SENDS) -> None:
+def fits(schedule: Schedule, many: int, most: int | None = None) -> None:
     """Whether there are not too many sends.
 
     Raises:
-        TooManyError: if there are more than ``most``.
+        TooManyError: if there are more than ``most``, or `MOST_SENDS`.
     """
+    most = MOST_SENDS if most is None else most
     if many > most:
         raise _too_many(schedule, most)
 

@@ -51,14 +51,14 @@ class Book:
     vertices: int
 
 
-def look(schedule: Schedule, vertices: int, size: float, most: int = MOST) -> Book | None:
+def look(schedule: Schedule, vertices: int, size: float, most: int | None = None) -> Book | None:
     """Make every step once; None if there are too many lanes.
 
     Args:
         schedule: Any.
         vertices: Vertex numbers are below this.
         size: D of one group, bytes.
-        most: Sends at most.
+        most: Sends at most; `listing.MOST_SENDS` if not given.
 
     Raises:
         TooManyError: if there are more.

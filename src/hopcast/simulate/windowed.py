@@ -14,7 +14,7 @@ from . import general, listing, network, one_link
 from .network import Paths
 from .noise import Noise
 from .stuck import explain
-from .window import MOST, Book, Window, look
+from .window import Book, Window, look
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def run(
     gamma: float = 0.0,
     progress: Callable[[float], None] | None = None,
     uneven: Noise | None = None,
-    most: int = MOST,
+    most: int | None = None,
 ) -> Windowed | None:
     """Simulate all sends, those under way in memory; None if all are at once, or ranks start late.
 
