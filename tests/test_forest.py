@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hopcast as hc
 from hopcast import algorithms
-from hopcast.algorithms import _ground, _relayed, forest
+from hopcast.algorithms import _ground, _packed_pipes, _relayed
 from hopcast.clusters import cluster
 from hopcast.graph import arborescences, split
 from hopcast.graph.optimum import best_rate, rate_between
@@ -138,16 +138,16 @@ def test_a_full_step_loads_the_worst_link_as_the_optimum_does(text):
     wiring = wired(mine)
     limit = best_rate(where.topology, mine.all_groups[0])
     assert _ground.of(wiring, False, 0).kept == 1.0
-    assert forest._plan(wiring, False, 0).full == pytest.approx(1 / limit.algbw, rel=1e-12)
+    assert _packed_pipes.plan(wiring, False, 0).full == pytest.approx(1 / limit.algbw, rel=1e-12)
     few = _ground.of(wiring, False, 1)
     assert few.kept >= 0.95
-    assert forest._plan(wiring, False, 1).full == pytest.approx(1 / limit.algbw / few.kept, rel=1e-12)
+    assert _packed_pipes.plan(wiring, False, 1).full == pytest.approx(1 / limit.algbw / few.kept, rel=1e-12)
 
 
 @pytest.mark.parametrize("trees", [1, 2, 3, 10, 20])
 def test_so_many_trees_are_made_as_are_asked(trees):
     wiring = wired(everyone(cluster("dgx-h100:4")))
-    ground, plan = _ground.of(wiring, False, trees), forest._plan(wiring, False, trees)
+    ground, plan = _ground.of(wiring, False, trees), _packed_pipes.plan(wiring, False, trees)
     assert (ground.count, ground.parts) == (trees, 1)
     assert (ground.kept == 1.0) == (trees % 10 == 0)  # x is 10 / 31 of a NIC
     whole = plan.part * 32 * trees
@@ -204,7 +204,7 @@ def test_groups_that_share_no_link_run_beside_each_other(text, over):
     schedule = laid("all_gather", where, mine, pieces=64)
     check(schedule)
     wiring = wired(mine)
-    alone = forest._best(wiring, False, Hint(GIB))[0]
+    alone = _packed_pipes.best(wiring, False, GIB, 100_000)[0]
     assert steps(schedule, where, GIB).bandwidth == pytest.approx(
         GIB * alone.full * (1 + alone.filling / 64), rel=1e-9
     )
@@ -219,7 +219,7 @@ def test_on_grids_that_ask_for_it_every_step_is_as_claimed(name, collective):
     schedule = laid(collective, where, mine, pieces=20)
     check(schedule)
     wiring = wired(mine)
-    plan = forest._best(wiring, False, Hint(GIB))[0]
+    plan = _packed_pipes.best(wiring, False, GIB, 100_000)[0]
     times = 2 if collective == "all_reduce" else 1
     assert schedule.step_count == times * (20 + int(plan.depth.max()))
     taken = steps(schedule, where, 1.0).bandwidth

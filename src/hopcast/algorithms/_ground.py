@@ -87,4 +87,4 @@ def _scales(network: split.Network, count: int, most: Fraction) -> list[Fraction
     steps = {Fraction(j, c) for c in sizes for j in range(int(low * c), int(2 * low * c) + 2)}
     tried = sorted({low, 2 * low, *(u for u in steps if low < u < 2 * low)})
     first = bisect.bisect_left(tried, True, key=lambda scale: rate(scaled(network, scale)) >= count)
-    return tried[first : first + _SCALES]
+    return tried[first : first + _SCALES] or tried[-1:]

@@ -68,6 +68,12 @@ def is_joined(wiring: Wiring) -> bool:
     return bool(np.all(far + np.eye(len(far), dtype=np.int64)))
 
 
+def is_steady(wiring: Wiring, turned: bool) -> bool:
+    """Whether every route is a link of its own, so that without barriers nobody is in another's way."""
+    over = ways(wiring, turned)
+    return len(over.link) == len(over.src) == len(np.unique(over.link))
+
+
 @functools.lru_cache(maxsize=32)
 def fastest(
     wiring: Wiring, turned: bool, rate: float, shard: float, mirror: bool = False, most: int = MOST_SENDS,
@@ -120,6 +126,6 @@ def schedule(wiring: Wiring, turned: bool, made: Spread, mirror: bool = False) -
     made = lateness.late(over, made) if mirror else made
     src, dst = over.src[made.way], over.dst[made.way]
     columns: dict[str, npt.ArrayLike] = {"step": made.round, "chunk": made.chunk, "src": src, "dst": dst}
-    if len(over.link) == len(over.src) == len(np.unique(over.link)):
+    if is_steady(wiring, turned):
         columns["lane"] = src if mirror else dst
     return from_columns(collective("all_gather", n, parts=made.pieces), "forest", one_group(n), columns)
