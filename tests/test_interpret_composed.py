@@ -172,6 +172,9 @@ def lies():
     yield "a chunk in both copies", again(rings, number=np.stack([number[0], number[0]]))
     yield "two ranks of a copy exchanged", again(rings, name=swapped(name, (0, 1), (0, 2)))
     yield "a rank twice in a copy", again(rings, name=np.where(name == 1, 0, name))
+    order = rings.make.order
+    yield "a send of a copy twice", again(rings, order=np.where(np.arange(len(order)) == 0, order[1], order))
+    yield "copies of one send", again(rings, order=0 * order)
     yield "copies in fewer steps", replace(rings, step_count=rings.step_count - 1)
     yield (
         "copies for another goal",

@@ -83,6 +83,15 @@ def test_any_schedule_on_any_network_takes_the_times_of_all_its_sends_listed(pro
         same(found, *whole(made, where, gamma=gamma))
 
 
+def test_what_is_reduced_later_takes_its_time():
+    """The first that is pulled only copies."""
+    rows = {"step": [0, 1], "src": [0, 0], "dst": [1, 1], "chunk": [0, 0], "op": [0, 1]}
+    made, where = from_columns(of("all_reduce", 2), "late", one_group(2), rows), cluster("2", W, 0.0)
+    for gamma in (0.0, 1e-9):
+        same(windowed.run(made, where, 1e6, gamma), *whole(made, where, gamma=gamma))
+    assert windowed.run(made, where, 1e6, 1e-9).seconds > windowed.run(made, where, 1e6).seconds
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rounding_does_not_grow_into_a_difference(seed):
     """Rings in random order share links: a difference in the last digit would be seen at the end."""
@@ -146,7 +155,9 @@ def test_what_is_not_asked_for_in_detail_is_pulled():
     made = build("all_gather", "multi_axis", where)
     short, full = (flows.simulate(made, where, 1e6, detail=detail, kept=0) for detail in (False, True))
     assert short.seconds == full.seconds
-    assert "of them in memory" in short.how
+    assert "at a time" in short.how
+    assert short.pulled
+    assert not full.pulled
     assert not short.detailed
     assert full.detailed
     assert short.critical_latency() == pytest.approx(full.critical_latency(), rel=1e-12)

@@ -28,11 +28,13 @@ class Neighbours:
         """Those that may be used, in order of where they begin."""
         return self._links
 
-    def out(self, vertex: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], ...]:
-        """All links out of each of some vertices: places in ``vertex``, and links; none beyond so many."""
+    def count(self, vertex: Ints) -> int:
+        """How many links lead out of some vertices in all."""
+        return int((self._start[vertex.astype(np.int64) + 1] - self._start[vertex]).sum())
+
+    def out(self, vertex: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
+        """All links out of each of some vertices: places in ``vertex``, and links."""
         many = self._start[vertex + 1] - self._start[vertex]
-        if many.sum() > most:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         place = np.repeat(np.arange(len(vertex)), many)
         nth = np.arange(len(place)) - np.repeat(np.cumsum(many) - many, many)
         return place, self._links[self._start[vertex][place] + nth]

@@ -105,6 +105,7 @@ def _is_copied(schedule: Schedule, copies: Copies) -> bool:
         and bool(np.all(np.sort(copies.name, 1) == np.arange(n)))
         and chunks == small.chunks
         and np.array_equal(np.sort(copies.number, None), np.arange(schedule.chunks))
+        and np.array_equal(np.sort(copies.order), np.arange(len(copies.order)))
         and all(_stand_once(rows.count, copies, len(rows)) for rows in small.steps())
         and all(
             _begins_and_ends_so(schedule.collective, small.collective, name, number)

@@ -23,7 +23,8 @@ _MOST_AXES = 4  # of which exchanges are tried; longer lists of axes are read of
 def some_steps(schedule: Schedule) -> list[Sends]:
     """The sends of the first step, of the last, and of a few between."""
     last = schedule.step_count - 1
-    return [schedule.make(i) for i in sorted({last * k // _TRIED for k in range(_TRIED + 1)}) if i >= 0]
+    some = {last * k // _TRIED for k in range(_TRIED + 1)} if last >= 0 else set()
+    return [schedule.make(i) for i in sorted(some)]
 
 
 def guessed(schedule: Schedule, steps: list[Sends]) -> Ints:

@@ -16,7 +16,7 @@ from . import Routes, assemble
 Longs = npt.NDArray[np.int64]
 
 
-_MOST = 20_000_000  # links of sources that are looked at together, 40 bytes each
+_MOST = 1_000_000  # links of sources that are looked at together, some 100 bytes each
 
 
 def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
@@ -26,13 +26,13 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
     as its destinations.
     """
     near = Neighbours(topology)
+    links = _Links(topology, near)
     found: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)] * len(src)
-    far = src != dst
-    at, links = _of_two(topology, near, src, dst)
-    for i, way in zip(at.tolist(), links, strict=True):
-        found[i] = way[way >= 0]
-    far[at] = False
-    rest = np.flatnonzero(far)
+    rest = np.flatnonzero(src != dst)
+    if len(rest):
+        rest = _fill(found, rest, *links.direct(src[rest], dst[rest]))
+    if len(rest) and near.count(src[rest]) <= _MOST:
+        rest = _fill(found, rest, *links.over_one(src[rest], dst[rest]))
     order = rest[np.argsort(src[rest], kind="stable")]
     for some in np.split(order, np.flatnonzero(np.diff(src[order])) + 1) if len(order) else ():
         source = int(src[some[0]])
@@ -44,26 +44,51 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
     return assemble(topology, np.arange(len(src)), np.ones(len(src)), hops, joined)
 
 
-def _of_two(topology: Topology, near: Neighbours, src: Ints, dst: Ints) -> tuple[Longs, Longs]:
-    """Pairs that are one or two links apart, and their links, ``int64[k, 2]``; -1 for one that is not needed.
+def _fill(found: list[Longs], rest: Longs, at: Longs, ways: Longs) -> Longs:
+    """Note the ways of some of the rest of pairs; those that are left."""
+    for i, way in zip(rest[at].tolist(), ways, strict=True):
+        found[i] = way
+    left = np.ones(len(rest), bool)
+    left[at] = False
+    return rest[left]
 
-    Of several ways that over the vertex of lowest number, as by a search.
-    """
-    pair, first = near.out(src.astype(np.int64), _MOST)
-    middle, n = topology.dst[first].astype(np.int64), topology.vertices
-    goal = dst[pair].astype(np.int64)
-    live = near.links
-    key = topology.src[live].astype(np.int64) * n + topology.dst[live]
-    order = np.argsort(key, kind="stable")
-    at = np.searchsorted(key[order], middle * n + goal)
-    second = live[order[np.minimum(at, len(live) - 1)]] if len(live) else first
-    there = middle == goal
-    hit = (src[pair] != goal) & (there | ((topology.src[second] == middle) & (topology.dst[second] == goal)))
-    pair, first, second, middle, there = (c[hit] for c in (pair, first, second, middle, there))
-    best = np.lexsort((first, middle, ~there, pair))
-    pair, chosen = np.unique(pair[best], return_index=True)
-    best = best[chosen]
-    return pair, np.stack([first[best], np.where(there[best], -1, second[best])], 1)
+
+class _Links:
+    """Live links by their ends."""
+
+    def __init__(self, topology: Topology, near: Neighbours) -> None:
+        self._topology, self._near = topology, near
+        key = topology.src[near.links].astype(np.int64) * topology.vertices + topology.dst[near.links]
+        order = np.argsort(key, kind="stable")
+        self._key, self._link = key[order], near.links[order]
+
+    def _from(self, src: Longs, dst: Longs) -> Longs:
+        """``int64[p]``: the link of lowest number from one vertex to another; -1 where there is none."""
+        if not len(self._key):
+            return np.full(len(src), -1)
+        wanted = src * self._topology.vertices + dst
+        at = np.minimum(np.searchsorted(self._key, wanted), len(self._key) - 1)
+        return np.where(self._key[at] == wanted, self._link[at], -1)
+
+    def direct(self, src: Ints, dst: Ints) -> tuple[Longs, Longs]:
+        """Which pairs are one link apart, and that, ``int64[k, 1]``."""
+        link = self._from(src.astype(np.int64), dst.astype(np.int64))
+        at = np.flatnonzero(link >= 0)
+        return at, link[at, None]
+
+    def over_one(self, src: Ints, dst: Ints) -> tuple[Longs, Longs]:
+        """Which of pairs that are farther apart are two links apart, and those, ``int64[k, 2]``.
+
+        Of several ways that over the vertex of lowest number, as by a search.
+        """
+        pair, first = self._near.out(src.astype(np.int64))
+        middle = self._topology.dst[first].astype(np.int64)
+        second = self._from(middle, dst[pair].astype(np.int64))
+        hit = second >= 0
+        pair, first, second, middle = (c[hit] for c in (pair, first, second, middle))
+        best = np.lexsort((first, middle, pair))
+        pair, chosen = np.unique(pair[best], return_index=True)
+        return pair, np.stack([first[best[chosen]], second[best[chosen]]], 1)
 
 
 def _walk(topology: Topology, into: Ints, source: int, vertex: int) -> npt.NDArray[np.int64]:

@@ -24,12 +24,14 @@ class Flows(reference.Flows):
         solved: Sends that were simulated one by one.
         latency: Seconds of the critical path in which a send waits for its first byte.
         note: What whoever reads the time has to know; mostly nothing.
+        pulled: Whether every send was followed, though the columns of sends were not kept.
     """
 
     how: str = ""
     solved: int = 0
     latency: float = 0.0
     note: str = ""
+    pulled: bool = False
 
     @property
     def detailed(self) -> bool:

@@ -190,9 +190,9 @@ def _windowed(
     found = windowed.run(schedule, cluster, size, gamma, progress, uneven, most)
     if found is None:
         return None
-    how = f"every send: {found.sends:,}, at most {found.most:,} of them in memory"
+    how = f"every send: {found.sends:,}, at most {found.most:,} at a time; none of their times is kept"
     about = (found.seconds, found.latency, found.load, found.events, how, found.sends)
-    return replace(brief(*about), note=noted(found))
+    return replace(brief(*about), note=noted(found), pulled=True)
 
 
 def _refined(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hopcast.ir.cluster import Cluster
-from hopcast.ir.schedule import Schedule, Sends, join, sends, take
+from hopcast.ir.schedule import REDUCE, Schedule, Sends, join, sends, take
 from hopcast.ir.topology import Floats
 
 from . import listing
@@ -23,7 +23,8 @@ from .network import Longs, Paths, Problem
 from .noise import Noise
 from .ran import Ran
 
-ROOM = 200_000  # sends pulled at a time at least, some 30 MB
+ROOM = 200_000  # chunks of sends that are pulled at a time at least, some 30 MB
+_CHUNKS = 8  # that are waited for one by one and take as much memory as a send does besides
 _MERGED = 100_000  # pairs that are put in order at a time at least
 MOST = 100_000_000  # sends in all: minutes
 _MOST_LANES = 50_000_000  # four numbers each
@@ -41,6 +42,7 @@ class Book:
             ``v * schedule.lanes + l``.
         code: ``int64[k]``: the distinct pairs, ``src * vertices + dst``, ascending.
         load: ``float64[k]``: bytes from the one to the other.
+        reduces: Whether any send does.
         vertices: Vertex numbers are below this.
     """
 
@@ -48,6 +50,7 @@ class Book:
     last: Longs
     code: Longs
     load: Floats
+    reduces: bool
     vertices: int
 
 
@@ -76,15 +79,16 @@ def look(schedule: Schedule, vertices: int, size: float, most: int | None = None
     """
     if vertices * schedule.lanes > _MOST_LANES:
         return None
-    last, count = np.full(vertices * schedule.lanes, -1, np.int64), 0
+    last, count, reduces = np.full(vertices * schedule.lanes, -1, np.int64), 0, False
     known = _Pairs()
     for i, rows in enumerate(schedule.steps()):
         last[lanes_of(schedule, rows)] = i
         count += len(rows)
+        reduces = reduces or bool(np.any(rows.op == REDUCE))
         listing.fits(schedule, count, most)
         known.add(rows.src.astype(np.int64) * vertices + rows.dst, schedule.bytes(rows, size))
     known.merge()
-    return Book(count, last, known.code, known.load, vertices)
+    return Book(count, last, known.code, known.load, reduces, vertices)
 
 
 def lanes_of(schedule: Schedule, rows: Sends) -> Longs:
@@ -187,8 +191,9 @@ class Window:
         book, schedule, pulled = self.book, self.schedule, self._pulled
         wants = book.last > pulled
         wants[lanes_of(schedule, take(self.rows, kept))] = False
-        wanted, first, parts, many = int(wants.sum()), self._next, [], 0
-        while self._next < schedule.step_count and (wanted or many < max(len(kept), ROOM)):
+        wanted, first, parts, many, chunks = int(wants.sum()), self._next, [], len(kept), 0
+        held = int(self.rows.count[kept].sum(dtype=np.int64))
+        while self._next < schedule.step_count and (wanted or chunks < max(held, ROOM)):
             rows = schedule.make(self._next)
             lane = lanes_of(schedule, rows)
             if wanted:
@@ -196,9 +201,9 @@ class Window:
                 wants[lane] = False
             pulled[lane] = self._next
             parts.append(rows)
-            many += len(rows)
+            many, chunks = many + len(rows), chunks + int(rows.count.sum(dtype=np.int64))
             self._next += 1
-            listing.fits(schedule, len(kept) + many)
+            listing.fits(schedule, max(many, (held + chunks) // _CHUNKS))
         return np.repeat(np.arange(first, self._next), [len(p) for p in parts]), join(parts)
 
     def _problem(self, arcs: Arcs) -> Problem:

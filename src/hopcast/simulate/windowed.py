@@ -69,7 +69,9 @@ def run(
     listing.crossings_fit(schedule, cluster, src, dst, max(len(src), listing.FEW_SENDS))
     paths = network.paths(cluster, src, dst)
     about = (schedule, cluster, size, gamma, uneven, book, paths)
-    return _followed(Window(*about), True, progress) or _followed(Window(*about), False, progress)
+    told = None if progress is None else _rising(progress)
+    found = None if gamma > 0 and book.reduces else _followed(Window(*about), True, told)
+    return found or _followed(Window(*about), False, told)
 
 
 def _followed(view: Window, each_one_link: bool, progress: Callable[[float], None] | None) -> Windowed | None:
@@ -94,6 +96,17 @@ def _followed(view: Window, each_one_link: bool, progress: Callable[[float], Non
         view.seconds, view.latency, _load(view.book, view.paths, view.cluster), ran.events, view.book.sends,
         view.most, ran.window,
     )  # fmt: skip
+
+
+def _rising(progress: Callable[[float], None]) -> Callable[[float], None]:
+    """It is not told of less than it has been told of before."""
+    told = [0.0]
+
+    def more(part: float) -> None:
+        told[0] = max(told[0], part)
+        progress(told[0])
+
+    return more
 
 
 def _load(book: Book, paths: Paths, cluster: Cluster) -> Floats:

@@ -18,6 +18,7 @@ from hopcast.predict import BY_STEPS, Answer
 from hopcast.question import Question
 from hopcast.result import Result, Row
 from hopcast.simulate import flows as engine
+from hopcast.simulate import listing, window
 from hopcast.simulate.flows import Flows
 from hopcast.simulate.listing import TooManyError
 from hopcast.simulate.noise import Noise
@@ -173,8 +174,9 @@ def _run(a: Answer, uneven: Noise | None, detail: bool) -> Flows:
     """The answer's schedule once more."""
     q = a.question
     return engine.simulate(
-        a.schedule, q.cluster, q.size, shortcut=q.shortcut, detail=detail, progress=q.progress, uneven=uneven
-    )
+        a.schedule, q.cluster, q.size, shortcut=q.shortcut, detail=detail, progress=q.progress, uneven=uneven,
+        most=window.MOST, kept=listing.WELCOME,
+    )  # fmt: skip
 
 
 def _with_noise(a: Answer, uneven: Noise, runs: int, every: bool) -> tuple[Answer, npt.NDArray[np.float64]]:
