@@ -202,10 +202,15 @@ def _moved(state: State, kept: Longs, folded: Folded) -> State:
 def _each(folded: Folded, paths: Paths) -> Records:
     """All sends, before any is ready."""
     places, arcs = folded.places, folded.arcs
-    each = np.zeros(len(folded.volume) * places, SEND)
-    table = each.reshape(-1, places)
-    table["pieces"] = np.diff(paths.first).astype(np.int32).reshape(-1, places)[folded.pair]
-    table["pending"], table["blame"] = arcs.pending[: len(table), None], -1
+    one = np.zeros(len(folded.volume), SEND)
+    one["pending"], one["blame"] = arcs.pending[: len(one)], -1
+    pieces = np.diff(paths.first).astype(np.int32).reshape(-1, places)
+    alike = bool(np.all(pieces == pieces[:1, :1]))
+    if alike:
+        one["pieces"] = pieces[:1, :1].ravel()
+    each = np.repeat(one, places)
+    if not alike:
+        each.reshape(-1, places)["pieces"] = pieces[folded.pair]
     return each
 
 
