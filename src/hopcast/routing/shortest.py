@@ -15,7 +15,6 @@ from . import Routes, assemble
 
 Longs = npt.NDArray[np.int64]
 
-
 _MOST = 1_000_000  # links of sources that are looked at together, some 100 bytes each
 
 
@@ -27,7 +26,7 @@ def routes(topology: Topology, src: Ints, dst: Ints) -> Routes:
     """
     near = Neighbours(topology)
     links = _Links(topology, near)
-    found: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)] * len(src)
+    found: list[Longs] = [np.zeros(0, np.int64)] * len(src)
     rest = np.flatnonzero(src != dst)
     if len(rest):
         rest = _fill(found, rest, *links.direct(src[rest], dst[rest]))
@@ -91,7 +90,7 @@ class _Links:
         return pair, np.stack([first[best[chosen]], second[best[chosen]]], 1)
 
 
-def _walk(topology: Topology, into: Ints, source: int, vertex: int) -> npt.NDArray[np.int64]:
+def _walk(topology: Topology, into: Ints, source: int, vertex: int) -> Longs:
     """Links from the source, back from the vertex over the link by which the search came to each."""
     back, goal = [], vertex
     while vertex != source:

@@ -57,11 +57,8 @@ class Folded(Problem):
 
     def load(self) -> Floats:
         """``float64[m]``: bytes over each link of the network."""
-        paths = self.paths
-        each = np.bincount(self.pair, self.volume, (len(paths.first) - 1) // self.places)
-        piece = np.repeat(np.repeat(each, self.places), np.diff(paths.first)) * paths.weight
-        crossed = np.repeat(piece, np.diff(paths.hop)) * paths.times
-        each_link = np.asarray(np.bincount(paths.link, crossed, len(self.capacity)), np.float64)
+        each = np.bincount(self.pair, self.volume, (len(self.paths.first) - 1) // self.places)
+        each_link = self.paths.load(np.repeat(each, self.places), len(self.capacity))
         return each_link if self.of is None else each_link[self.of]
 
     @classmethod

@@ -35,6 +35,12 @@ class Paths:
     link: Ints
     times: Ints
 
+    def load(self, each: Floats, links: int) -> Floats:
+        """``float64[links]``: bytes over each link, of so many bytes, ``float64[k]``, between each pair."""
+        piece = np.repeat(each, np.diff(self.first)) * self.weight
+        crossed = np.repeat(piece, np.diff(self.hop)) * self.times
+        return np.asarray(np.bincount(self.link, crossed, links), np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -79,11 +85,8 @@ class Problem:
 
     def load(self) -> Floats:
         """``float64[m]``: bytes over each link."""
-        paths = self.paths
-        each = np.bincount(self.pair, self.volume, len(paths.first) - 1)
-        piece = np.repeat(each, np.diff(paths.first)) * paths.weight
-        crossed = np.repeat(piece, np.diff(paths.hop)) * paths.times
-        return np.asarray(np.bincount(paths.link, crossed, len(self.capacity)), np.float64)
+        each = np.asarray(np.bincount(self.pair, self.volume, len(self.paths.first) - 1), np.float64)
+        return self.paths.load(each, len(self.capacity))
 
 
 def pairs(rows: Sends, vertices: int) -> tuple[Longs, Ints, Ints]:

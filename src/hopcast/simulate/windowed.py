@@ -11,10 +11,9 @@ from hopcast.ir.topology import Floats
 from hopcast.names import InputError
 
 from . import general, listing, network, one_link
-from .network import Paths
 from .noise import Noise
 from .stuck import explain
-from .window import Book, Window, look
+from .window import Window, look
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +91,8 @@ def _followed(view: Window, each_one_link: bool, progress: Callable[[float], Non
     if ran.left.any():
         raise InputError(explain(view.schedule, view.cluster, view.rows, view.step, problem, ran))
     view.drop(ran)
-    return Windowed(
-        view.seconds, view.latency, _load(view.book, view.paths, view.cluster), ran.events, view.book.sends,
-        view.most, ran.window,
-    )  # fmt: skip
+    load = view.paths.load(view.book.load, view.cluster.topology.links)
+    return Windowed(view.seconds, view.latency, load, ran.events, view.book.sends, view.most, ran.window)
 
 
 def _rising(progress: Callable[[float], None]) -> Callable[[float], None]:
@@ -107,10 +104,3 @@ def _rising(progress: Callable[[float], None]) -> Callable[[float], None]:
         progress(told[0])
 
     return more
-
-
-def _load(book: Book, paths: Paths, cluster: Cluster) -> Floats:
-    """``float64[m]``: bytes over each link."""
-    piece = np.repeat(book.load, np.diff(paths.first)) * paths.weight
-    crossed = np.repeat(piece, np.diff(paths.hop)) * paths.times
-    return np.asarray(np.bincount(paths.link, crossed, cluster.topology.links), np.float64)
